@@ -228,3 +228,13 @@ def test_making_a_family_holds_no_callers_frame():
     finally:
         if enabled:
             gc.enable()
+
+
+def test_a_family_of_arrays_elsewhere_does_not_serve_those_of_the_host():
+    """On the meta device an operator is traced for the dimensions that there are, and those of one dimension look like flat ones."""
+    def f(x):
+        return torch.special.xlog1py(x, 3 * x).neg()
+    for n in (5, 6, 7):
+        assert f(torch.ones(n, device="meta")).shape == (n,)
+    for shape in ((3, 8), (2, 3, 4), (24,)):
+        assert f(torch.ones(shape)).shape == shape and f(torch.ones(shape)).sum().item() < 0

@@ -25,10 +25,11 @@ def declare(name, f, doc, grad, aliases=(), **options):
               **options)(body)
 
 
-def _log10(x):
-    if x.dtype != np.float32:
-        return jnp.log10(x)
-    return (jnp.log(x.astype(np.float64)) * (1 / math.log(10))).astype(x.dtype)     # a quotient of float32 would miss log10(1e-9) = -9
+def _log_to(base, plain):
+    """The logarithm; of float32 by way of float64: a quotient of float32 would miss log10(1e-9) = -9."""
+    def log(x):
+        return (jnp.log(x.astype(np.float64)) * (1 / math.log(base))).astype(x.dtype) if x.dtype == np.float32 else plain(x)
+    return log
 
 
 @jax.custom_jvp
@@ -53,8 +54,8 @@ exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x
                grad_back=lambda inst, needs: "MulBackward1")
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log", grad_back="Div")
-log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(2)),))
-log10 = declare("log10", _log10, "The logarithm to base 10.", "Log10", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(10)),))
+log2 = declare("log2", _log_to(2, jnp.log2), "The logarithm to base 2.", "Log2", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(2)),))
+log10 = declare("log10", _log_to(10, jnp.log10), "The logarithm to base 10.", "Log10", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(10)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P",
                 grad_back="Div")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",

@@ -18,7 +18,7 @@ from .sizes import LEAST, MOST, Sizes, holding, ordered, pattern_of, undecided
 _MOST = 4096
 _REGIONS, _GUESSES = 8, 4  # families of one pattern, and what more has to be known until one of them can be made
 _FIRST, _REFUSED = "first", "refused"
-_met = Memo(_MOST)         # (operator, what decides beside shapes, kinds, pattern): _FIRST, or _Regions
+_met = Memo(_MOST)         # (operator, what decides beside shapes, kinds, pattern, whether flat): _FIRST, or _Regions
 
 
 class _Regions:
@@ -54,7 +54,7 @@ def family_of(inst, key, values=(), remade=None):
                                 op.apart is not None)
     if op.ordered is not None:
         pattern = ordered(pattern, sizes)
-    place = op, key, inst.kinds, pattern
+    place = op, key, inst.kinds, pattern, bool(flat)       # arrays elsewhere may have one dimension, too
     regions = _met.get(place)
     if regions is None:
         regions = _met.keep(place, _Regions() if flat else _FIRST)
