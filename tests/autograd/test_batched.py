@@ -81,3 +81,11 @@ def test_what_watches_the_graph_sees_one_cotangent_at_a_time():
         return y * y
     x = torch.tensor([1.0, 2.0])
     assert functional.jacobian(f, x).tolist() == [[8, 0], [0, 16]] and seen == [(2,), (2,)]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_root_that_leads_nowhere_tells_its_hooks(create_graph):
+    seen, x, root = [], torch.ones(2, 1, requires_grad=True), torch.ones((), requires_grad=True)
+    root.register_hook(lambda g: seen.append(g.shape))
+    g, = torch.autograd.grad(root, [x], torch.ones(2), is_grads_batched=True, create_graph=create_graph, allow_unused=True)
+    assert g is None and set(seen) == {()}

@@ -82,10 +82,10 @@ def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
 def _plain(roots, edges):
     """Whether all that leads from the roots to the edges are nodes of recorded operators that nobody watches."""
     order, needed, *_ = _reach(roots, edges)
-    ends = {id(end_of(e)[0]) for e in edges}
+    ends = {id(end_of(e)[0]) for e in (*edges, *roots)}
     for t in order:
         if id(t) not in needed and id(t) not in ends:
-            continue                           # nothing happens there
+            continue                           # nothing happens there; hooks of roots run all the same
         if not isinstance(t, Node) or t.__class__ is AccumulateGrad:
             x = (t.variable if t.__class__ is AccumulateGrad else t)._ts_extra
             if x is not None and x.hooks:

@@ -54,8 +54,10 @@ exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x
                grad_back=lambda inst, needs: "MulBackward1")
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log", grad_back="Div")
-log2 = declare("log2", _log_to(2, jnp.log2), "The logarithm to base 2.", "Log2", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(2)),))
-log10 = declare("log10", _log_to(10, jnp.log10), "The logarithm to base 10.", "Log10", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(10)),))
+log2 = declare("log2", _log_to(2, jnp.log2), "The logarithm to base 2.", "Log2", grad_back="Div",
+               rule=(lambda out, x: 1 / (x * math.log(2)),))
+log10 = declare("log10", _log_to(10, jnp.log10), "The logarithm to base 10.", "Log10", grad_back="Div",
+                rule=(lambda out, x: 1 / (x * math.log(10)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P",
                 grad_back="Div")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
