@@ -146,3 +146,12 @@ def test_each_result_of_several_has_the_name_of_its_own_history():
     assert [t.grad_fn.name() for t in (a, b, c)] == ["SinBackward0", "MulBackward0", "SumBackward1"]
     got, = torch.autograd.grad(a.sum() + b.sum() + c.sum(), x)
     assert torch.allclose(got, x.cos() - 2 * x.sin() + 1)
+
+
+def test_forward_derivatives_of_what_was_mapped_in_chunks():
+    x = torch.tensor([2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    y = torch.func.vmap(torch.sin, chunk_size=1)(x)
+    slopes = torch.func.jacfwd(torch.tanh)(y)
+    torch.testing.assert_close(slopes, torch.diag(1 - torch.tanh(torch.sin(x)) ** 2))
+    g, = torch.autograd.grad(slopes.sum(), x)
+    torch.testing.assert_close(g, -2 * torch.tanh(y) * (1 - torch.tanh(y) ** 2) * torch.cos(x))

@@ -82,7 +82,8 @@ def counted_with(tensors, pairs):
         if any([id(g[1]) in places for g in node._ts_guard]):
             node._ts_guard = [_moved(g, places[id(g[1])]) if id(g[1]) in places else g for g in node._ts_guard]
         if isinstance(node, FunctionNode) and node._ts_saved:
-            for k, (t, *_) in enumerate(node._ts_saved):
+            for k, entry in enumerate(node._ts_saved):
+                t = entry[0] if entry.__class__ is tuple else None         # else a transform's node, which notes that it kept something
                 other = None if t is None else places.get(id(t._ts_st))
                 if other is not None and t._ts_view is None and edge(t) is edge(other):
                     node._ts_saved[k] = other, None, version(other), None
