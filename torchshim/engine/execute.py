@@ -156,10 +156,34 @@ def _scheduled(state, live, numpy):
     known = state.variants and state.variants.get("operators")
     if known and known[0] == live and known[1] is numpy:
         return known[2]
-    schedule = _Schedule(needed_steps(steps_of(state), live), state, live, numpy)
-    if state.seen > 1:
-        state.kept()["operators"] = live, numpy, schedule
+    steps = needed_steps(steps_of(state), live)
+    if state.seen <= 1:
+        return _Schedule(steps, state, live, numpy)
+    schedule = _Schedule(_once(steps, set(live)), state, live, numpy)
+    state.kept()["operators"] = live, numpy, schedule
     return schedule
+
+
+_SMALL = 1 << 13           # elements that are kept, and not made again
+
+
+def _once(steps, live):
+    """The steps without those that make again what was made before, as where a graph is gone through backwards twice: an operator is a
+    pure function. What somebody holds has memory of its own."""
+    found, same, kept = {}, {}, []
+    for step in steps:
+        inst, slots, n0, first, site = step
+        if same and not same.keys().isdisjoint(slots):
+            slots = tuple([same.get(s, s) for s in slots])
+            step = inst, slots, n0, first, site
+        if not inst.kinds and all([m.numel <= _SMALL for m in inst.out_metas]):
+            before = found.setdefault((inst, slots), first)
+            made = range(first, first + len(inst.out_metas))
+            if before != first and live.isdisjoint(made):
+                same.update(zip(made, range(before, before + len(made))))
+                continue
+        kept.append(step)
+    return kept
 
 
 _NO_NUMBER = object()

@@ -179,6 +179,8 @@ def _flattening(run):
     """`run`, of arrays with one dimension, of arrays of one shape."""
     def flattening(*args):
         shape = args[0].shape
+        if len(shape) == 1:
+            return run(*args)
         return [a.reshape(shape) for a in run(*[a.reshape(-1) if a.ndim else a for a in args])]
     return flattening
 

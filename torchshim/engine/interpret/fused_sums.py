@@ -39,6 +39,9 @@ def _wide(x, y, z):
     if x.shape:                                # to convert one operand first costs less than to let NumPy do it in pieces
         out = x.astype(np.float64)
         out *= y
+    elif y.shape:
+        out = y.astype(np.float64)
+        out *= x
     else:
         out = np.multiply(x, y, dtype=np.float64)
     out += z

@@ -17,6 +17,8 @@ def _elementwise(term, spare):
     @functools.wraps(term)
     def make(shape, dtype, reduction):
         n, kept = math.prod(shape), reduction == "none"
+        if n <= _BLOCK:
+            return _of_one_block(term, spare, shape, n, dtype, reduction)
         parts = [(slice(at, at + _BLOCK), _summed(1, min(_BLOCK, n - at), dtype)) for at in range(0, n, _BLOCK)]
 
         def run(x, target, *more):
@@ -39,6 +41,21 @@ def _elementwise(term, spare):
     return make
 
 
+def _of_one_block(term, spare, shape, n, dtype, reduction):
+    """The same of an array that is one block, with nothing between the calls of NumPy."""
+    add = None if reduction == "none" else _summed(1, n, dtype)
+
+    def run(x, target, *more):
+        out = np.empty(n, dtype)
+        term(out, np.ascontiguousarray(x).reshape(n), np.ascontiguousarray(target).reshape(n), *[np.empty(n, dtype) for _ in range(spare)],
+             *[a.astype(dtype) for a in more])
+        if add is None:
+            return [out.reshape(shape)]
+        total = add(out.reshape(1, n)).item()
+        return [np.asarray(total / n if reduction == "mean" else total, dtype)]
+    return run
+
+
 def _elementwise_back(slope, spare, divided_last=False):
     """The maker of the gradients of a loss from `slope`, which writes that of x in a block; it gets (where to, x, target, `spare` arrays,
     numbers). The target's, where it is wanted, is the same with another sign. A mean's are divided by the number of elements before the
@@ -46,21 +63,31 @@ def _elementwise_back(slope, spare, divided_last=False):
     @functools.wraps(slope)
     def make(shape, dtype, reduction, wants):
         n = math.prod(shape)
+        count = np.asarray(n, dtype)
+        first, last = (count if reduction == "mean" and divided_last is when else None for when in (False, True))
 
         def run(x, target, ct, *more):
-            x, target, ct = _contiguous(x, (n,)), _contiguous(target, (n,)), np.asarray(ct)
-            if reduction == "mean" and not divided_last:
-                ct = ct / dtype.type(n)
-            ct = np.ascontiguousarray(ct).reshape(-1) if reduction == "none" else ct
+            ct = np.asarray(ct)
+            if first is not None:
+                ct = np.divide(ct, first)
+            if reduction == "none":
+                ct = np.ascontiguousarray(ct).reshape(-1)
             more = [a.astype(dtype) for a in more]
             out, room = np.empty(n, dtype), [np.empty(min(n, _BLOCK), dtype) for _ in range(spare)]
-            for start in range(0, n, _BLOCK):
-                part = slice(start, start + _BLOCK)
-                a, into = x[part], out[part]
-                slope(into, a, target[part], *[r[:len(a)] for r in room], *more)
-                into *= ct[part] if ct.ndim else ct
-                if reduction == "mean" and divided_last:
-                    into /= dtype.type(n)
+            if n <= _BLOCK:
+                slope(out, np.ascontiguousarray(x).reshape(n), np.ascontiguousarray(target).reshape(n), *room, *more)
+                np.multiply(out, ct, out)
+                if last is not None:
+                    np.divide(out, last, out)
+            else:
+                x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
+                for start in range(0, n, _BLOCK):
+                    part = slice(start, start + _BLOCK)
+                    a, into = x[part], out[part]
+                    slope(into, a, target[part], *[r[:len(a)] for r in room], *more)
+                    into *= ct[part] if ct.ndim else ct
+                    if last is not None:
+                        into /= last
             out = out.reshape(shape)
             return [out if k == 0 else np.negative(out) for k in wants]
         return run
@@ -104,27 +131,32 @@ def _huber_back(out, x, target, delta=1.0):
     np.clip(out, -delta, delta, out=out)
 
 
+# Arrays, since NumPy takes as long to make one of a number as for a short loop.
+_ZEROS, _UNITS = ({np.dtype(t): np.asarray(number, t) for t in (np.float32, np.float64)} for number in (0, 1))
+
+
 def _entropy(out, x, target, less):
     """(1 - target) * x - log(sigmoid(x))."""
-    np.abs(x, out=less)
-    np.negative(less, out=less)
-    np.exp(less, out=less)
-    np.log1p(less, out=less)
-    np.minimum(x, 0, out=out)
+    np.abs(x, less)
+    np.negative(less, less)
+    np.exp(less, less)
+    np.log1p(less, less)
+    np.minimum(x, _ZEROS[x.dtype], out=out)
     less -= out
-    np.subtract(1, target, out=out)
+    np.subtract(_UNITS[x.dtype], target, out)
     out *= x
     out += less
 
 
 def _entropy_back(out, x, target):
-    np.negative(x, out=out)
+    one = _UNITS[x.dtype]
+    np.negative(x, out)
     if len(x) < _BLOCK and out.dtype == np.float32:        # NumPy's own misses the last digit now and then
-        out[...] = np.exp(out, dtype=np.float64)
+        out[...] = np.exp(out.astype(np.float64))
     else:
-        np.exp(out, out=out)
-    out += 1
-    np.divide(1, out, out=out)
+        np.exp(out, out)
+    out += one
+    np.divide(one, out, out)
     out -= target
 
 
