@@ -6,10 +6,9 @@ for every subset of its outputs.
 """
 from __future__ import annotations
 
-import functools
 import sys
 from bisect import bisect_right
-from operator import is_, itemgetter
+from operator import itemgetter
 
 import jax
 import numpy as np
@@ -26,6 +25,7 @@ from .record.meta import Meta, meta_of
 from .record.trace import record
 from .record.trie import counters
 from .record.value import TRACED, array_of, value_of
+from .schedule import Schedule, computed, once
 
 getrefcount = sys.getrefcount
 UNHELD = [getrefcount(v) for _, v in enumerate([object()])][0]          # of what one list holds, looked at as below
@@ -110,7 +110,7 @@ def _early(tr, state):
         cheap = [slot for slot in slots if _costs_little(steps, slot)]
         early = needed_steps(steps, cheap) if cheap else ()
         if early and _work(early) <= max(_EARLY_WORK, _work(steps) / _EARLY_PART):
-            schedule = _Schedule(early, state, cheap, True)
+            schedule = Schedule(early, state, cheap, True)
         known = state.kept()["checks"] = slots, schedule
     return known[1]
 
@@ -158,139 +158,10 @@ def _scheduled(state, live, numpy):
         return known[2]
     steps = needed_steps(steps_of(state), live)
     if state.seen <= 1:
-        return _Schedule(steps, state, live, numpy)
-    schedule = _Schedule(_once(steps, set(live)), state, live, numpy)
+        return Schedule(steps, state, live, numpy)
+    schedule = Schedule(once(steps, set(live)), state, live, numpy)
     state.kept()["operators"] = live, numpy, schedule
     return schedule
-
-
-_SMALL = 1 << 13           # elements that are kept, and not made again
-
-
-def _once(steps, live):
-    """The steps without those that make again what was made before, as where a graph is gone through backwards twice: an operator is a
-    pure function. What somebody holds has memory of its own."""
-    found, same, kept = {}, {}, []
-    for step in steps:
-        inst, slots, n0, first, site = step
-        if same and not same.keys().isdisjoint(slots):
-            slots = tuple([same.get(s, s) for s in slots])
-            step = inst, slots, n0, first, site
-        if not inst.kinds and all([m.numel <= _SMALL for m in inst.out_metas]):
-            before = found.setdefault((inst, slots), first)
-            made = range(first, first + len(inst.out_metas))
-            if before != first and live.isdisjoint(made):
-                same.update(zip(made, range(before, before + len(made))))
-                continue
-        kept.append(step)
-    return kept
-
-
-_NO_NUMBER = object()
-
-
-class _Schedule:
-    """What to do in order: (function, what gets its arguments or else the place of the only one or None, first result, how many,
-    what is not needed any more, Instance, site).
-
-    Places are those in a list of the values, then the numbers, then the inputs from behind: an input's slot is negative. Functions are
-    made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
-    operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
-    """
-    __slots__ = ("steps", "dtypes", "sent", "made", "calm")
-
-    def __init__(self, steps, state, live, numpy):
-        functions, schedule, seen, numbers = {}, [], set(live), state.n_values
-        for inst, slots, n0, first, site in reversed(steps):
-            count = len(inst.out_metas)
-            last = {s for s in (*slots, *range(first, first + count)) if s >= 0} - seen
-            seen |= last
-            over = numpy and slots and slots[0] in last and slots.count(slots[0]) == 1
-            f = functions.get((inst, over))
-            if f is None:
-                try:
-                    f = inst.interpreted() if numpy else inst.jitted()
-                    overwrites = inst.op.over_host(inst) if over else None
-                    f = f if overwrites is None else _either(overwrites, f)
-                except Exception as error:
-                    f = functools.partial(_raise, error)
-                functions[inst, over] = f
-            places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
-            get = itemgetter(*places) if len(places) > 1 else None
-            schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
-        self.steps, self.made = schedule[::-1], frozenset(live)
-        self.calm = numpy and len(steps) <= direct.LONG and all([direct.small(inst) for inst, *_ in steps])
-        self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
-        self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
-
-    def numbers(self, nums):
-        """Python numbers as arrays: one object is one array, that of the last time if it was there then."""
-        before, arrays = self.sent
-        if not all(map(is_, nums, before)):
-            known = {(id(x), dtype): a for x, a, dtype in zip(before, arrays, self.dtypes)}
-            arrays = []
-            for x, dtype in zip(nums, self.dtypes):
-                a = known.get((id(x), dtype))
-                if a is None:
-                    a = known[id(x), dtype] = np.array(x, dtype)
-                arrays.append(a)
-            self.sent = tuple(nums), arrays
-        return arrays
-
-
-def _raise(error, *args):
-    raise error
-
-
-def _either(overwrites, f):
-    """`overwrites` where nobody else sees the memory of the first argument, which the list of results holds; `f` where somebody does."""
-    def run(base, *rest):
-        if getrefcount(base) == _UNSEEN and base.__class__ is np.ndarray:
-            flags = base.flags
-            if flags.owndata and flags.c_contiguous and flags.writeable:
-                return overwrites(base, *rest)
-        return f(base, *rest)
-    return run
-
-
-def _places(get, place, count):
-    """Where a step's arguments are, among so many."""
-    if get is None:
-        return () if place is None else (place,)
-    return get(range(count))                   # from behind, too
-
-
-def _counted(base, *rest):
-    return getrefcount(base)
-
-
-_UNSEEN = (lambda made: _counted(*itemgetter(0, 1)(made)))([object(), None])       # what `run` counts of what only the results hold
-
-
-def _computed(steps, made, lost):
-    """Put the results of a schedule's steps where they belong in the list `made`, and what fails, or needs what failed, in the set `lost`;
-    returns (error, Instance, site) of the first failure, or None."""
-    failed = None
-    for f, get, place, first, count, last, inst, site in steps:
-        if failed and not lost.isdisjoint(_places(get, place, len(made))):
-            lost.update(range(first, first + count))
-            continue
-        try:
-            if get is not None:
-                out = f(*get(made))
-            else:
-                out = f() if place is None else f(made[place])
-            if count == 1:
-                made[first], = out
-            else:
-                made[first:first + count] = out
-        except Exception as error:
-            failed = failed or (error, inst, site)
-            lost.update(range(first, first + count))
-            continue
-        for s in last:
-            made[s] = None
-    return failed
 
 
 def _run_steps(schedule, state, values, inputs, nums, live, tr):
@@ -298,7 +169,7 @@ def _run_steps(schedule, state, values, inputs, nums, live, tr):
     made += schedule.numbers(nums)
     made += [v.array for v in inputs[:state.n_inputs][::-1]]
     lost = set()
-    failed = quiet(_computed, schedule.steps if watch is None else watch(schedule.steps), made, lost)
+    failed = quiet(schedule.run, made, lost) if watch is None else quiet(computed, watch(schedule.steps), made, lost)
     message = None
     if failed:
         error, inst, site = failed

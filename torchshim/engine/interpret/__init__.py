@@ -1,2 +1,2 @@
 """The tier without a compiler: jaxprs run with NumPy, one rule for each primitive."""
-from .builder import OpenProgram, build
+from .builder import OpenProgram, build, function_of

@@ -159,7 +159,7 @@ class _Text:
                 return (k, constants) if given == list(range(builder.arguments)) else None
 
     def function(self, functions) -> Callable[..., list]:
-        run = _made(self.source)(_ndarray, *functions, *self.constants)
+        run = function_of(self.source)(_ndarray, *functions, *self.constants)
         if self.bare is not None:
             k, constants = self.bare
             run.bare = functools.partial(functions[k], *constants) if constants else functions[k]
@@ -167,7 +167,8 @@ class _Text:
 
 
 @functools.lru_cache(maxsize=2048)
-def _made(source):
+def function_of(source):
+    """What the text of a module with a function `make` calls so."""
     found: dict[str, Callable] = {}
     exec(source, {"__builtins__": {"__import__": __import__}}, found)          # it is asked for where a warning is given
     return found["make"]

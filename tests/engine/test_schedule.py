@@ -1,0 +1,87 @@
+"""A trace that came often runs as one function, which gives what its steps give one by one: results, memory, failures."""
+import pytest
+
+import torchshim as torch
+from torchshim.engine import schedule
+from torchshim.engine.compile import policy
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch):
+    monkeypatch.setattr(schedule, "OFTEN", 3)
+    policy.pin("operators")
+    yield
+    policy.pin(None)
+
+
+@pytest.fixture
+def walks(monkeypatch):
+    """How often steps were walked one by one."""
+    found, plain = [], schedule.computed
+
+    def computed(steps, made, lost):
+        found.append(len(steps))
+        return plain(steps, made, lost)
+    monkeypatch.setattr(schedule, "computed", computed)
+    return found
+
+
+def _program(w, x):
+    """Operators of several results, of a number, and writes into what nobody else sees and into what somebody does."""
+    y = (x @ w).relu()
+    kept = y * 2
+    z = y * 3
+    z[0] = 5.0
+    z[:, 1] += kept[:, 0]
+    values, places = z.max(1)
+    loss = (values * kept[:, 0]).sum() + torch.var_mean(z)[1]
+    loss.backward()
+    return [t.detach().clone() for t in (y, kept, z, values, places, loss, w.grad)]
+
+
+def test_each_time_gives_the_same(walks):
+    torch.manual_seed(0)
+    w, x, made = torch.randn(4, 3, requires_grad=True), torch.randn(5, 4), []
+    for _ in range(12):
+        w.grad = None
+        made.append([t.tolist() for t in _program(w, x)])
+    assert all([m == made[0] for m in made])
+    before = len(walks)
+    w.grad = None
+    [t.tolist() for t in _program(w, x)]
+    assert before and len(walks) == before
+
+
+def test_results_that_are_arrays_of_jax_are_taken_as_they_are():
+    """As those of a call that NumPy has no function for."""
+    x, made = torch.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True), []
+    for _ in range(8):
+        y = torch.linalg.eigh(x * 1)[0] + 1
+        made.append((y * y).sum().item())
+    assert len(set(made)) == 1
+
+
+def test_what_fails_does_so_alone(monkeypatch):
+    x = torch.arange(4.0).requires_grad_()
+
+    def step():
+        y, z = x * 2, x + 1
+        return y, z
+
+    for _ in range(8):
+        y, z = step()
+        y.tolist()
+    known = []
+
+    def raising(made):
+        known.append(1)
+        raise ValueError("once")
+    run = schedule.Schedule.run
+
+    def failing(self, made, lost):
+        if self.whole is not None:
+            self.whole = raising
+        return run(self, made, lost)
+    monkeypatch.setattr(schedule.Schedule, "run", failing)
+    y, z = step()
+    assert y.tolist() == [0.0, 2.0, 4.0, 6.0] and z.tolist() == [1.0, 2.0, 3.0, 4.0] and known == [1]

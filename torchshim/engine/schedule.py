@@ -1,0 +1,220 @@
+"""What to do for a trace operator by operator: made once, walked step by step, and, once it has come often, written down as a function."""
+from __future__ import annotations
+
+import functools
+import sys
+from operator import is_, itemgetter
+
+import numpy as np
+
+from . import direct
+from .compile.program import steps_of
+
+getrefcount = sys.getrefcount
+SMALL = 1 << 13            # elements that are kept, and not made again
+OFTEN = 64                 # runs after which to write a schedule down has paid: some 25 µs for a step, which then takes 0.4 µs less
+
+
+def once(steps, live):
+    """The steps without those that make again what was made before, as where a graph is gone through backwards twice: an operator is a
+    pure function. What somebody holds has memory of its own."""
+    found, same, kept = {}, {}, []
+    for step in steps:
+        inst, slots, n0, first, site = step
+        if same and not same.keys().isdisjoint(slots):
+            slots = tuple([same.get(s, s) for s in slots])
+            step = inst, slots, n0, first, site
+        if not inst.kinds and all([m.numel <= SMALL for m in inst.out_metas]):
+            before = found.setdefault((inst, slots), first)
+            made = range(first, first + len(inst.out_metas))
+            if before != first and live.isdisjoint(made):
+                same.update(zip(made, range(before, before + len(made))))
+                continue
+        kept.append(step)
+    return kept
+
+
+_NO_NUMBER = object()
+
+
+class Schedule:
+    """What to do in order: (function, what gets its arguments or else the place of the only one or None, first result, how many,
+    what is not needed any more, Instance, site).
+
+    Places are those in a list of the values, then the numbers, then the inputs from behind: an input's slot is negative. Functions are
+    made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
+    operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
+    """
+    __slots__ = ("steps", "dtypes", "sent", "made", "calm", "left", "whole")
+
+    def __init__(self, steps, state, live, numpy):
+        functions, schedule, seen, numbers = {}, [], set(live), state.n_values
+        for inst, slots, n0, first, site in reversed(steps):
+            count = len(inst.out_metas)
+            last = {s for s in (*slots, *range(first, first + count)) if s >= 0} - seen
+            seen |= last
+            over = numpy and slots and slots[0] in last and slots.count(slots[0]) == 1
+            f = functions.get((inst, over))
+            if f is None:
+                try:
+                    f = inst.interpreted() if numpy else inst.jitted()
+                    overwrites = inst.op.over_host(inst) if over else None
+                    f = f if overwrites is None else _Either(overwrites, f)
+                except Exception as error:
+                    f = functools.partial(_raise, error)
+                functions[inst, over] = f
+            places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
+            get = itemgetter(*places) if len(places) > 1 else None
+            schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
+        self.steps, self.made = schedule[::-1], frozenset(live)
+        self.calm = numpy and len(steps) <= direct.LONG and all([direct.small(inst) for inst, *_ in steps])
+        self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
+        self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
+        self.left, self.whole = OFTEN if numpy else -1, None
+
+    def numbers(self, nums):
+        """Python numbers as arrays: one object is one array, that of the last time if it was there then."""
+        before, arrays = self.sent
+        if not all(map(is_, nums, before)):
+            known = {(id(x), dtype): a for x, a, dtype in zip(before, arrays, self.dtypes)}
+            arrays = []
+            for x, dtype in zip(nums, self.dtypes):
+                a = known.get((id(x), dtype))
+                if a is None:
+                    a = known[id(x), dtype] = np.array(x, dtype)
+                arrays.append(a)
+            self.sent = tuple(nums), arrays
+        return arrays
+
+    def run(self, made, lost):
+        """Put the results where they belong in the list `made`: of all steps, or only those that somebody holds. See `computed`."""
+        if self.whole is not None:
+            try:
+                self.whole(made)
+                return None
+            except Exception:                  # once more, step by step: that one fails alone which has to
+                pass
+        elif self.left >= 0:
+            self.left -= 1
+            if self.left < 0:
+                self.whole = _written(self.steps, self.made, len(made))
+        return computed(self.steps, made, lost)
+
+
+def _raise(error, *args):
+    raise error
+
+
+class _Either:
+    """`overwrites` where nobody else sees the memory of the first argument, which the list of results holds; else `f`. `named`: the same
+    where a local variable holds it."""
+    __slots__ = ("overwrites", "f")
+
+    def __init__(self, overwrites, f):
+        self.overwrites, self.f = overwrites, f
+
+    def __call__(self, base, *rest):
+        if getrefcount(base) == _LISTED and _whole(base):
+            return self.overwrites(base, *rest)
+        return self.f(base, *rest)
+
+    def named(self, base, *rest):
+        if getrefcount(base) == _NAMED and _whole(base):
+            return self.overwrites(base, *rest)
+        return self.f(base, *rest)
+
+
+def _whole(array):
+    if array.__class__ is not np.ndarray:
+        return False
+    flags = array.flags
+    return flags.owndata and flags.c_contiguous and flags.writeable
+
+
+class _Counts:
+    """What `_Either` counts of an array that nobody else holds."""
+    def __call__(self, base, *rest):
+        return getrefcount(base)
+
+    named = __call__
+
+
+def _counted_in_a_list(f):
+    made = [object(), None]
+    return f(*itemgetter(0, 1)(made))
+
+
+def _counted_by_a_name(f):
+    made = object()
+    found = f(made, None)
+    made = None
+    return found
+
+
+_LISTED, _NAMED = _counted_in_a_list(_Counts()), _counted_by_a_name(_Counts().named)
+
+
+def places_of(get, place, count):
+    """Where a step's arguments are, among so many."""
+    if get is None:
+        return () if place is None else (place,)
+    return get(range(count))                   # from behind, too
+
+
+def computed(steps, made, lost):
+    """Put the results of a schedule's steps where they belong in the list `made`, and what fails, or needs what failed, in the set `lost`;
+    returns (error, Instance, site) of the first failure, or None."""
+    failed = None
+    for f, get, place, first, count, last, inst, site in steps:
+        if failed and not lost.isdisjoint(places_of(get, place, len(made))):
+            lost.update(range(first, first + count))
+            continue
+        try:
+            if get is not None:
+                out = f(*get(made))
+            else:
+                out = f() if place is None else f(made[place])
+            if count == 1:
+                made[first], = out
+            else:
+                made[first:first + count] = out
+        except Exception as error:
+            failed = failed or (error, inst, site)
+            lost.update(range(first, first + count))
+            continue
+        for s in last:
+            made[s] = None
+    return failed
+
+
+def _written(steps, live, count):
+    """The steps as one function of the list `made`, in which it leaves what is in `live`. A step with a `bare` function, of NumPy's arrays
+    alone, is that where it gets such."""
+    from .interpret import function_of
+    given, names, entered, body = {"ndarray": np.ndarray}, {}, [], []
+
+    def name(place):
+        place %= count                         # those of inputs are told from behind
+        if place not in names:
+            names[place] = f"a{place}"
+            entered.append(f"a{place} = made[{place}]")
+        return names[place]
+
+    for k, (f, get, place, first, made, last, _, _) in enumerate(steps):
+        arguments = [name(p) for p in places_of(get, place, count)]
+        given[f"f{k}"] = getattr(f, "named", f)
+        call = f"f{k}({', '.join(arguments)})"
+        bare = getattr(f, "bare", None) if arguments else None
+        if bare is not None:
+            given[f"b{k}"] = bare
+            alike = " is ".join([f"{a}.__class__" for a in dict.fromkeys(arguments)])
+            call = f"v{first} = b{k}({', '.join(arguments)}) if {alike} is ndarray else {call}[0]"
+        elif made:
+            call = "".join([f"v{s}, " for s in range(first, first + made)]) + "= " + call
+        body.append(call)
+        names.update({s: f"v{s}" for s in range(first, first + made)})
+        if last:
+            body.append(" = ".join([names[s] for s in last]) + " = None")
+    body += [f"made[{s}] = {names[s]}" for s in sorted(live)]
+    source = f"def make({', '.join(given)}):\n def run(made):\n  " + "\n  ".join(entered + body) + "\n return run\n"
+    return function_of(source)(*given.values())
