@@ -33,7 +33,7 @@ def arrays(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 7, 100])
+@pytest.mark.parametrize("n", [1, 7, 100, 2111])
 def test_sums_of_a_multiple_are_rounded_once(tier, n, dtype):
     x, y, _ = arrays(n, dtype)
     a, b, kind = torch.from_numpy(x), torch.from_numpy(y), dtype

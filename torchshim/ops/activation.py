@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.interpret import fused
 from . import promotion as P
-from .common import is_complex, real_alone, wrap_dim
+from .common import is_complex, plus_product, real_alone, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
 from .registry import NUMBER_KIND, SF, op
 
@@ -194,17 +194,45 @@ def celu(self, alpha):
     return _elu(self, alpha, 1.0, 1 / alpha)
 
 
+@jax.custom_jvp
+def _share(x):
+    """The sigmoid as torch's gradient of softplus has it."""
+    z = jnp.exp(x)
+    return z / (z + 1)
+
+
+@_share.defjvp
+def _share_jvp(primals, tangents):
+    s = jax.lax.logistic(primals[0])
+    return _share(*primals), tangents[0] * s * (1 - s)
+
+
 @op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", grad="SoftplusBackward0", grad_back="SoftplusBackward",
     refuses=("softplus_cpu", "bic"), **FUNCTIONAL,
-    rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),), twice="zeros")
+    rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, _share(jnp.minimum(x * beta, threshold))).astype(out.dtype),),
+    twice="zeros")
 def softplus(self, beta, threshold):
     """log(1 + exp(beta x)) / beta, and x where that is the same."""
     z = self * beta
     return jnp.where(z > threshold, self, jnp.log1p(jnp.exp(z)) / beta)
 
 
+@jax.custom_jvp
+def _logsigmoid_slope(x):
+    """The sigmoid of -x as torch's gradient has it."""
+    z = jnp.exp(-jnp.abs(x))
+    z = z / (1 + z)
+    return jnp.where(x < 0, 1 - z, z)
+
+
+@_logsigmoid_slope.defjvp
+def _logsigmoid_slope_jvp(primals, tangents):
+    s = jax.lax.logistic(*primals)
+    return _logsigmoid_slope(*primals), tangents[0] * (s - 1) * s
+
+
 @op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", grad_back="LogSigmoidBackward", refuses=("log_sigmoid_cpu", "bic"),
-    strides=contiguous, **FUNCTIONAL, rule=(lambda out, x: jax.lax.logistic(-x),))
+    strides=contiguous, **FUNCTIONAL, rule=(lambda out, x: _logsigmoid_slope(x),))
 def logsigmoid(self):
     """log(sigmoid(x)) without overflow."""
     return jnp.minimum(self, 0) - jnp.log1p(jnp.exp(-jnp.abs(self)))
@@ -228,7 +256,8 @@ def _silu(x):
 def _silu_jvp(primals, tangents):
     x, = primals
     s = jax.lax.logistic(x)
-    return _silu(x), tangents[0] * (1 + x * (1 - s)) * s         # in the gradient the sigmoid comes first, as in torch
+    one = jnp.ones((), x.dtype)
+    return _silu(x), tangents[0] * plus_product(one, x, 1 - s) * s         # in the gradient the sigmoid comes first, as in torch
 
 
 @op("mish(Tensor self) -> Tensor", grad="MishBackward0", inplace="method", functional="inplace", refuses=("mish_cpu", "bic"), **FUNCTIONAL)

@@ -481,7 +481,10 @@ def two_to(x):
     refuses=("hypot_cpu", "bic"), rule=(lambda out, self, other: self / out, lambda out, self, other: other / out), saves=("result",))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
-    return jnp.hypot(self, other)
+    if self.dtype != np.float32:
+        return jnp.hypot(self, other)
+    found = jnp.sqrt(jnp.square(self.astype(np.float64)) + jnp.square(other.astype(np.float64))).astype(np.float32)     # rounded once
+    return jnp.where(jnp.isinf(self) | jnp.isinf(other), np.float32(np.inf), found)
 
 
 @op("xlogy(Tensor self, Tensor other) -> Tensor", lie=each(plain, iterated), promote="float", inplace=True, scalar_left=True,

@@ -39,8 +39,15 @@ declare("i1", special.i1, "The modified Bessel function of the first kind of ord
         refuses=("i1_cpu", "c"), **SPECIAL_BY_RESULT,
         rule=(_i1_slope,))
 declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL_BY_RESULT)
-declare("entr", special.entr, "-x * log(x), 0 at 0, -inf below.", "SpecialEntr", refuses=("entr_cpu", "c"), **SPECIAL,
-        rule=(lambda out, x: -(1 + jnp.log(x)),))
+
+
+@op("entr(Tensor self) -> Tensor", promote="float", grad="SpecialEntrBackward0", refuses=("entr_cpu", "c"), **SPECIAL,
+    rule=(lambda out, x: -(1 + jnp.log(x)),), half_steps=True)
+def entr(self, half=None):
+    """-x * log(x), 0 at 0, -inf below."""
+    return jnp.where(self > 0, -self * short(jnp.log(self), half), jnp.where(self < 0, -jnp.inf, self * 0))
+
+
 declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "hc"), **SPECIAL_BY_RESULT,
         rule=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
 
@@ -52,8 +59,13 @@ def _log_ndtr(x):
     return jnp.where(x < 1, left, jnp.log1p(-jax.lax.erfc(t) / 2))
 
 
-declare("ndtr", special.ndtr, "The normal distribution function.", "MulBackward1", grad_back=lambda inst, needs: "MulBackward1",
-        seen=lambda inst: {0: None}, refuses=("erf_vml_cpu", "c"), **SPECIAL)
+@op("ndtr(Tensor self) -> Tensor", promote="float", grad="MulBackward1", grad_back=lambda inst, needs: "MulBackward1",
+    seen=lambda inst: {0: None}, refuses=("erf_vml_cpu", "c"), **SPECIAL, half_steps=True)
+def ndtr(self, half=None):
+    """The normal distribution function, by erf: of large negative numbers it loses digits, as torch's."""
+    return short(1 + short(jax.lax.erf(short(self * math.sqrt(0.5), half)), half), half) * 0.5
+
+
 declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL_BY_RESULT,
         rule=(lambda out, x: jnp.exp(-(out + jnp.square(x) / 2)) / math.sqrt(2 * math.pi),))
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros",

@@ -11,7 +11,7 @@ from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
 from .common import is_complex, is_float, plus_product, special
 from .layout import chosen, elementwise_strides
-from .registry import Over, op
+from .registry import Over, op, short
 
 
 def declare(name, f, doc, grad, aliases=(), **options):
@@ -122,8 +122,13 @@ rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
 erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"))
 erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
-erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen, saves=("self",), grad_back="Div",
-                 refuses=("erfinv_vml_cpu", "c"))
+def _erfinv(x):
+    """Rounded once, as torch's is, which corrects its first guess twice."""
+    return jax.lax.erf_inv(x.astype(np.float64)).astype(x.dtype) if x.dtype == np.float32 else jax.lax.erf_inv(x)
+
+
+erfinv = declare("erfinv", _erfinv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen, saves=("self",), grad_back="Div",
+                 refuses=("erfinv_vml_cpu", "c"), rule=(lambda out, x: math.sqrt(math.pi) / 2 * jnp.exp(jnp.square(_erfinv(x))),))
 
 
 def _lgamma(x):
@@ -160,11 +165,11 @@ def _logit_slope(out, x, eps):
 
 @op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0",
     grad_back="Div", inplace=True, refuses=("logit_cpu", "c"),
-    rule=(_logit_slope,))
-def logit(self, eps):
+    rule=(_logit_slope,), half_steps=True)
+def logit(self, eps, half=None):
     """log(x / (1 - x)), with x kept between eps and 1 - eps."""
     x = self if eps is None else jnp.where(self < eps, eps, jnp.where(self > 1 - eps, 1 - eps, self))
-    return jnp.log(x / (1 - x))
+    return jnp.log(short(x / short(1 - x, half), half))
 
 
 # -- parts of complex numbers ----------------------------------------------------------------------------------------------

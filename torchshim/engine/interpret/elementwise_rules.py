@@ -84,14 +84,17 @@ class _Rounded:
     def __init__(self, f, most, after=None):
         self.f, self.most, self.after = f, most, after
 
+    def _by_wide(self, x, *more):
+        return self.f(x.astype(F64), *[y.astype(F64) for y in more]).astype(F32)
+
     def of(self, spec):
         """The function for arrays of this dtype and shape."""
         f, after = self.f, self.after
-        g = (lambda x: f(x.astype(F64)).astype(F32)) if spec.dtype == F32 and spec.size <= self.most else f
+        g = self._by_wide if spec.dtype == F32 and spec.size <= self.most else f
         return g if after is None else after(g, spec)
 
-    def __call__(self, x):
-        return self.of(x)(x)
+    def __call__(self, x, *more):
+        return self.of(x)(x, *more)
 
 
 def _logistic_by(exp, spec):
@@ -111,7 +114,8 @@ _exp, _tanh = _Rounded(np.exp, 1 << 14), _Rounded(np.tanh, 1 << 14)
 # stays: there torch's own differs, and exp(x).log() shows it.
 _log1p, _expm1, _exp2 = [_Rounded(f, 1 << 12) for f in (np.log1p, np.expm1, np.exp2)]
 _sin, _cos = _Rounded(np.sin, 1 << 8), _Rounded(np.cos, 1 << 8)
-_tan, _atan, _sinh, _cosh = [_Rounded(f, 1 << 14) for f in (np.tan, np.arctan, np.sinh, np.cosh)]
+_tan, _atan, _sinh, _cosh, _asin, _acos = [_Rounded(f, 1 << 14) for f in (np.tan, np.arctan, np.sinh, np.cosh, np.arcsin, np.arccos)]
+_atan2 = _Rounded(np.arctan2, 1 << 12)
 _logistic = _Rounded(np.exp, 1 << 14, _logistic_by)
 
 
@@ -166,8 +170,8 @@ for _name, _fn, _kinds in [
     ("sin", _sin, _INEXACT),
     ("cos", _cos, _INEXACT),
     ("tan", _tan, _INEXACT),
-    ("asin", np.arcsin, _INEXACT),
-    ("acos", np.arccos, _INEXACT),
+    ("asin", _asin, _INEXACT),
+    ("acos", _acos, _INEXACT),
     ("atan", _atan, _INEXACT),
     ("sinh", _sinh, _INEXACT),
     ("cosh", _cosh, _INEXACT),
@@ -175,7 +179,7 @@ for _name, _fn, _kinds in [
     ("asinh", np.arcsinh, _INEXACT),
     ("acosh", np.arccosh, _INEXACT),
     ("atanh", np.arctanh, _INEXACT),
-    ("atan2", np.arctan2, _REAL),
+    ("atan2", _atan2, _REAL),
     ("logistic", _logistic, _INEXACT),
     ("floor", np.floor, _REAL),
     ("ceil", np.ceil, _REAL),

@@ -11,6 +11,7 @@ from .rules import F32, F64, known_call
 
 _LONG = 1 << 11            # elements from which BLAS is faster than three loops of NumPy in float64
 _FEW = 1 << 12             # up to here float64 costs little; products of larger arrays are rounded before the sum
+_LANES = 32                # so many at a time BLAS rounds once on each processor; what is left over, on some, twice
 _ROUTINES = {F32: ("saxpy", ctypes.c_float), F64: ("daxpy", ctypes.c_double)}
 
 
@@ -20,16 +21,23 @@ def _adder(shape, size, dtype):
     add = blas.routine(name, 6)
     if add is None or size >= 2 ** 31:
         return None
-    count, one, address = blas.number(size), blas.number(1), blas.address
+    one, address, rest = blas.number(1), blas.address, size % _LANES
+    count, lanes = blas.number(size - rest), blas.number(_LANES)
 
     def sums(x, y, z):
         number = x.item()
         if not number:                         # BLAS would leave a nan in y out
             return [np.add(np.multiply(x, y), z)]
-        y = np.ascontiguousarray(y)
+        y, number = np.ascontiguousarray(y), ctypes.byref(scalar(number))
         out = np.empty(shape, dtype)
         np.copyto(out, z)
-        add(count, ctypes.byref(scalar(number)), address(y), one, address(out), one)
+        if size > rest:
+            add(count, number, address(y), one, address(out), one)
+        if rest:
+            last, given, made = out.reshape(-1)[-rest:], np.zeros(_LANES, dtype), np.zeros(_LANES, dtype)
+            given[:rest], made[:rest] = y.reshape(-1)[-rest:], last
+            add(lanes, number, address(given), one, address(made), one)
+            last[:] = made[:rest]
         return [out]
     return sums
 

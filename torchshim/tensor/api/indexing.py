@@ -15,6 +15,7 @@ from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
 from ...ops.views import SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
 from .bind import number, pack
+from .parameters import type_name
 from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read, refusal
@@ -36,7 +37,7 @@ NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
 # -- reading an index -----------------------------------------------------------------------------------------------------------
 def _invalid(x):
     return IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-                      f"{type(x).__name__})")
+                      f"{type_name(x)})")
 
 
 def _as_tuple(key):
@@ -104,11 +105,9 @@ def _prepared(key, device):
                 out.append(bool(x) if x.dtype == bool else int(x))
             else:
                 out.append(_listed(x, device))
-        elif isinstance(x, np.bool_):
-            out.append(bool(x))
         elif isinstance(x, str):
             raise TypeError("new(): invalid data type 'str'")
-        elif isinstance(x, float) or not hasattr(x, "__index__"):
+        elif isinstance(x, (float, np.bool_)) or not hasattr(x, "__index__"):
             raise _invalid(x)
         else:
             out.append(x.__index__())
@@ -299,6 +298,8 @@ def setitem(self, key, value):
         if n is None or isinstance(value, np.generic) and not isinstance(value, (float, complex, np.integer)):
             raise TypeError(f"can't assign a {_type_of(value)} to a {_legacy(self)}")
         value = n
+        if n.__class__ is complex:             # a number that does not fit is told before an index that is none
+            pack(filler(n, meta(self), "fill_", True), [])
     if key is False:
         return
     if key is True:                            # a dimension more, written to as any basic index is

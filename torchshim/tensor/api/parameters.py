@@ -22,7 +22,8 @@ def type_name(x):
     """How torch's argument errors call a type."""
     if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format)):
         return f"torch.{type(x).__name__}"
-    return "Tensor" if isinstance(x, TensorBase) else "numpy.ndarray" if type(x) is np.ndarray else type(x).__name__
+    c = type(x)
+    return "Tensor" if isinstance(x, TensorBase) else f"numpy.{c.__name__}" if c.__module__ == "numpy" else c.__name__
 
 
 def shown_name(p):
