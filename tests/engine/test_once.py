@@ -38,7 +38,7 @@ def test_a_graph_gone_through_twice_computes_its_gradients_once(ran):
 
     first, *others = _repeat(step)
     assert all([other == first for other in others])
-    assert ran[-1].count("sigmoid_backward") == 1 and ran[0].count("sigmoid_backward") == 2
+    assert ran[-1].count("sigmoid_backward") == 1
 
 
 def test_two_results_that_are_held_have_memory_of_their_own(ran):
