@@ -161,8 +161,8 @@ def _lerp(inplace):
 
 def _in_place(function):
     """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice
-    gets its last node, with the history of before; what was saved of results is the last one's. And it counts all writes before it gives
-    out histories: a view does not learn of those to the same memory that come after its own."""
+    gets its last node, with the history of before (a view all of them); what was saved of results is the last one's. And it counts all writes before it gives
+    out histories: a view does not learn of those to the same memory that come after its own first."""
     @functools.wraps(function)
     def each(self, *args, **kwargs):
         if not isinstance(self, (list, tuple)):
@@ -179,17 +179,18 @@ def _in_place(function):
         if not isinstance(others, (list, tuple)) or len(others) == n:
             _refuse(self, others)
         part = lambda x, k: x[k:k + 1] if isinstance(x, (list, tuple)) and len(x) == n else x
-        of_before = [None if t._ts_view is not None else t._ts_edge for t in self]
+        of_before, of_views = [None if t._ts_view is not None else t._ts_edge for t in self], {}
         for k, t in enumerate(self):
             meanwhile = t._ts_edge
-            with set_grad_enabled(last[id(t)] == k):
+            with set_grad_enabled(last[id(t)] == k or t._ts_view is not None and t._ts_view.base is not None):
                 function([t], *[part(x, k) for x in args], **{name: part(x, k) for name, x in kwargs.items()})
             made = edge(t)
+            of_views.setdefault(id(t), t._ts_edge)
             if t._ts_view is None and meanwhile is not of_before[k] and isinstance(made, Node) and made is not meanwhile:
                 made._ts_next = tuple([of_before[k] if e is meanwhile else e for e in made._ts_next])
         for t in self:
             if t._ts_view is not None and t._ts_view.base is not None:
-                t._ts_view.seen = version(t)
+                t._ts_view.seen, t._ts_edge = version(t), of_views[id(t)]
         return list(self)
     return unasked()(each)
 

@@ -21,7 +21,7 @@ from ..core.growing import move, others_with
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.tensor import tensor_from
 from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for
-from ..core.storage import Storage
+from ..core.storage import Storage, note_history
 from ..core.view import detached, make_view, still_view, tensor_on
 from ..core.inplace import inplace1, inplace_number
 from ..core.write import apply_inplace, ask, bump, check_inplace, needs_grad, rebase, refuse_inference, refuse_overlap, write
@@ -348,6 +348,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     log_edge(self)
     keep_count(self)
     if self._ts_view is None or self._ts_view.base is None:
+        note_history(self)
         self._ts_st, self._ts_view = y._ts_st, y._ts_view
         return no_derivative(self, (self, source), "set_")
     e = self._ts_edge

@@ -427,7 +427,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             loosen_shapes()
             if self._ts_edge is True and y._ts_meta.dtype == self._ts_meta.dtype:
                 keep_shape(self)
-        storage.note_move(self, edge(self))
+        try:
+            e = edge(self)
+        except RuntimeError:                       # a history that was lost is told to who asks for it
+            e = self._ts_edge
+        storage.note_move(self, e)
         self._ts_st, self._ts_view = y._ts_st, still_view(self, y)
 
     @data.deleter
