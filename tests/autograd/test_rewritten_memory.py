@@ -43,3 +43,42 @@ def test_such_a_view_itself_has_its_first_history():
     torch._foreach_mul_([z, z], [2.0, 3.0])
     z.add_(z.sum())
     assert torch.autograd.grad(y.sum(), x)[0].unique().tolist() == [6 + 4 * 2]
+
+
+def test_a_tensor_that_is_set_keeps_retaining_its_gradient():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.set_(torch.tensor([5.0, 6.0]))
+    assert y.retains_grad
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0] and x.grad is None
+
+
+def test_a_leaf_that_wants_no_gradient_any_more_still_tells_its_hooks():
+    x, told = torch.tensor([1.0, 2.0], requires_grad=True), []
+    x.register_post_accumulate_grad_hook(lambda p: told.append(p.grad))
+    y = x * 2
+    x.requires_grad_(False)
+    y.sum().backward()
+    assert told == [None] and x.grad is None
+
+
+def test_what_was_never_saved_is_none_after_the_graph_was_freed_too():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.sum().backward()
+    assert y.grad_fn._saved_self is None
+    z = x * torch.tensor([1.0, 2.0])
+    z.sum().backward()
+    assert z.grad_fn._saved_self is None
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        z.grad_fn._saved_other
+
+
+def test_masked_scatter_asks_for_dtypes_before_a_mask_that_does_not_fit():
+    for call in (lambda: torch.zeros(4).masked_scatter_(torch.ones(2, dtype=torch.bool), torch.ones(9).double()),
+                 lambda: torch.zeros(4).masked_scatter(torch.ones(4), torch.ones(9).double())):
+        with pytest.raises(RuntimeError, match="masked_scatter: expected self and source to have same dtypes but gotFloat and Double"):
+            call()

@@ -355,6 +355,8 @@ class _Walk:
             self.accumulated(leaf, box[0])
             if first and leaf._ts_extra.grad is not None:     # the gradient is the leaf's now: hooks may have written it
                 box[0] = self.mode.back(leaf._ts_extra.grad)
+        elif 0 in box and leaf._ts_extra is not None and leaf._ts_extra.post_hooks:
+            _tell(leaf, leaf._ts_extra.post_hooks)
         if extra is not None and extra.post:
             node_hooks.after(accumulator(leaf), (), box, self.mode, extra)
 

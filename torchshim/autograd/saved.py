@@ -82,10 +82,12 @@ def _saved_attribute(node, name):
             return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved), True)[k]
         number = (name == "_saved_other" or name == "_saved_self" and type(node).__name__ not in UNWRAPPED) and (
             node._ts_nums and node._ts_inst.op.saves_number)
-        if number or name[7:] in names_at_most(node):
+        if number and name == "_saved_other":
             if node._ts_saved is None:
                 raise RuntimeError(RELEASED)
-            return tensor_from(np.asarray(node._ts_nums[0])) if number and name == "_saved_other" else None
+            return tensor_from(np.asarray(node._ts_nums[0]))
+        if number or name[7:] in names_at_most(node):
+            return None
     if name.startswith("_raw_saved_"):
         from .raw_saved import raw_saved
         return raw_saved(node, name[11:])

@@ -413,19 +413,20 @@ def masked_select(input, mask):
 def _masked_scatter(inplace, self, mask, source):
     """The elements of `source`, one after the other, where the mask is true."""
     m, mm, sm = meta(self), meta(mask), meta(source)
+    if not inplace:
+        edge(self)
+        shape = broadcast_shapes([mm.shape, m.shape])
+    if sm.dtype != m.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
+                           + P.c_name(sm.dtype))
     if inplace:
         expand_check(mm, m)
-    else:
-        edge(self)
-    shape = m.shape if inplace else broadcast_shapes([mm.shape, m.shape])
+        shape = m.shape
     if mm.dtype == np.uint8:
         warn("masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with dtype "
              "torch.bool instead.")
     if mm.dtype != np.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {P.c_name(mm.dtype)}")
-    if sm.dtype != m.dtype:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
-                           + P.c_name(sm.dtype))
     n = sm.numel
     error = lambda _=None: RuntimeError("Number of elements of source < number of ones in mask")
     repeats = 1

@@ -16,7 +16,7 @@ from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSO
 from .bind import FUNCTIONS, PACKED, UNSET, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply1, wrap
 from ..core.dtype import dtype as torch_dtype, int64
-from ..core.graph import begin_anew
+from ..core.graph import begin_anew, retain_too
 from ..core.growing import move, others_with
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.tensor import tensor_from
@@ -349,8 +349,13 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     keep_count(self)
     if self._ts_view is None or self._ts_view.base is None:
         note_history(self)
-        self._ts_st, self._ts_view = y._ts_st, y._ts_view
-        return no_derivative(self, (self, source), "set_")
+        self._ts_st, self._ts_view, e = y._ts_st, y._ts_view, self._ts_edge
+        no_derivative(self, (self, source), "set_")
+        if self._ts_edge is not e:
+            kept, nr = retain_too(self, e, self._ts_edge)
+            if kept is not None:
+                del kept[nr]
+        return self
     e = self._ts_edge
     self._ts_edge = None
     no_derivative(self, (self._ts_view.base, source), "set_")
