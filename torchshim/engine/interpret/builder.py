@@ -27,7 +27,7 @@ from . import (array_rules, conv_rules, elementwise_rules, fused_sums, index_rul
                window_rules)                   # they register rules
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
-from .rules import CALLS, ELEMENTWISE, F32, F64, RULES, Spec, plain
+from .rules import ANY_SHAPE, CALLS, ELEMENTWISE, F32, F64, RULES, Spec, plain
 from .structure import INNER, STRUCTURAL, reshaper
 from .values import Value, opened, spec_of, to_numpy
 
@@ -355,7 +355,7 @@ class _Builder:
         """A function that has a rule of its own."""
         specs = [v.spec for v in ins]
         fn = self.made(make, {}, specs, outs) if plain(*specs, *outs) else None
-        self.shaped |= bool(fn)
+        self.shaped |= bool(fn) and make not in ANY_SHAPE
         return fn and self.emit_many(fn, [self.array(v) for v in ins], outs, raw=False)
 
     def elementwise(self, eqn, ins, outs):

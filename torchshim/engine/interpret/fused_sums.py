@@ -15,7 +15,7 @@ _LANES = 32                # so many at a time BLAS rounds once on each processo
 _ROUTINES = {F32: ("saxpy", ctypes.c_float), F64: ("daxpy", ctypes.c_double)}
 
 
-def _adder(shape, size, dtype):
+def _adder(size, dtype):
     """number * y + z by BLAS; None without it."""
     name, scalar = _ROUTINES[dtype]
     add = blas.routine(name, 6)
@@ -29,7 +29,7 @@ def _adder(shape, size, dtype):
         if not number:                         # BLAS would leave a nan in y out
             return [np.add(np.multiply(x, y), z)]
         y, number = np.ascontiguousarray(y), ctypes.byref(scalar(number))
-        out = np.empty(shape, dtype)
+        out = np.empty(y.shape, dtype)
         np.copyto(out, z)
         if size > rest:
             add(count, number, address(y), one, address(out), one)
@@ -62,7 +62,7 @@ def _twice(x, y, z):
 
 
 @functools.partial(known_call, name="multiply_add_of_memory")
-@known_call
+@functools.partial(known_call, any_shape=True)
 def multiply_add(params, ins, outs):
     x, out = ins[0], outs[0]
     dtype, size = out.dtype, out.size
@@ -71,5 +71,5 @@ def multiply_add(params, ins, outs):
     if dtype == F32 and size < (_LONG if x.shape == () else _FEW):
         return _wide
     if x.shape == () and ins[1].shape == out.shape:
-        return _adder(out.shape, size, dtype) or (_wide if dtype == F32 else None)
+        return _adder(size, dtype) or (_wide if dtype == F32 else None)
     return _twice

@@ -40,6 +40,7 @@ Make = Callable[[dict, "list[Spec]", "list[Spec]"], "Callable[..., Any] | None"]
 
 RULES: dict[str, Make] = {}
 CALLS: dict[str, Make] = {}     # of functions by name, see ops.loops.kernel; their results are a list
+ANY_SHAPE: set[Make] = set()      # of these, those that make functions of arrays of any shape
 # Primitives that work element by element. NumPy broadcasts their operands, so an operand that
 # was only broadcast needs no memory of its own; without a rule, XLA runs them on flat arrays
 # padded to a few sizes, so that a new shape is not a new compile.
@@ -57,9 +58,12 @@ def rule(*names: str) -> Callable[[Make], Make]:
     return register
 
 
-def known_call(make: Make, name: str | None = None) -> Make:
-    """Register `make` for calls of the function of this name, by default its own."""
+def known_call(make: Make, name: str | None = None, any_shape: bool = False) -> Make:
+    """Register `make` for calls of the function of this name, by default its own. any_shape: what it makes asks for the number of elements
+    alone."""
     CALLS[name or make.__name__] = make
+    if any_shape:
+        ANY_SHAPE.add(make)
     return make
 
 
