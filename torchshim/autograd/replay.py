@@ -100,7 +100,7 @@ class Log:
         if made and min(made) < before.n_values:
             return                             # one is a cotangent itself
         walk = Walk()
-        walk.roots, walk.slots, walk.pattern = [nr for _, nr in self.roots], slots, _pattern(met)
+        walk.roots, walk.slots, (walk.met, walk.again) = [nr for _, nr in self.roots], slots, _pattern(met)
         walk.specs, walk.leaves, walk.state, walk.idle, walk.wanted, walk.results = specs, leaves, tr.state, idle, wanted, tuple(
             made.items())
         walk.entered = tuple([v.meta for v in tr.inputs[before.n_inputs:tr.state.n_inputs]])
@@ -157,9 +157,20 @@ def _note(place, met, first):
 
 
 def _pattern(met):
-    """For each object the place where it was met first: equal for two lists that are the same up to renaming. None is met at the start of
-    each, so that it is renamed to nothing else."""
-    return list(map({}.setdefault, map(id, met), count()))
+    """(how many objects, how many different ones), [(place, place where that object was met first)] of those that were met before: equal
+    for two lists that are the same up to renaming. None is met at the start of each, so that it is renamed to nothing else."""
+    first = list(map({}.setdefault, map(id, met), count()))
+    return (len(met), len(set(first))), [(k, at) for k, at in enumerate(first) if k != at]
+
+
+def _follows(met, counts, again):
+    """Whether a list has such a pattern: as many different objects, with the same ones equal."""
+    if (len(met), len(set(map(id, met)))) != counts:
+        return False
+    for k, at in again:
+        if met[k] is not met[at]:
+            return False
+    return True
 
 
 def _unhooked(t):
@@ -176,9 +187,9 @@ def plain(grad):
 
 class Walk:
     """A backward pass as it was recorded once: the output numbers of its `roots`, `specs` of its nodes, the `slots` of their residuals, the
-    `idle` ones, the `pattern` of all that was met, its `leaves` or what was `wanted` of it, the `results` (slot, meta) of these, and the
+    `idle` ones, the pattern of all that was `met`, what was met `again`, its `leaves` or what was `wanted` of it, the `results` (slot, meta) of these, and the
     `state` it led to."""
-    __slots__ = ("roots", "specs", "slots", "idle", "pattern", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
+    __slots__ = ("roots", "specs", "slots", "idle", "met", "again", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
 
     def fits(self, tr, roots, ends):
         """Whether the graph at `roots` is the same graph: None, or (its nodes and leaves, the inputs to enter, its numbers)."""
@@ -240,7 +251,7 @@ class Walk:
         for g in guards:
             if g[1].gen != g[3]:
                 return None
-        return (met, nums) if _pattern(met) == self.pattern else None
+        return (met, nums) if _follows(met, self.met, self.again) else None
 
     def _ends(self, objects, ends):
         """Whether the gradients asked for are those at the places of then, and nothing but that happens to them."""
@@ -272,7 +283,9 @@ class Walk:
                     return False
                 continue
             st = grad._ts_st
-            if not plain(grad) or st.version != st.version or id(st) in sums or not self._at(tr, st.value, old, entering):
+            v = st.value
+            if (grad._ts_view is not None or grad._ts_extra is not None or st.__class__ is not Storage or st.version != st.version
+                    or id(st) in sums or not (v.slot == old if v.trace is tr else self._at(tr, v, old, entering))):
                 return False
             sums.add(id(st))
         if sums:

@@ -121,7 +121,7 @@ class Context(threading.local):
         for another pass."""
         tr = self.trace
         tr.backwards += 1
-        if self.eager or tr.backwards > 1 or not (steppers or retained):
+        if self.eager or tr.backwards > 1 or not (retained or steppers):
             tr.flush()
 
     def step_done(self):
