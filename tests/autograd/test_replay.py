@@ -191,12 +191,12 @@ def test_sparse_gradients_elsewhere_do_not_end_replays(monkeypatch):
         (w * 2).sum().backward()
         assert w.grad.tolist() == [2, 2]
     assert len(done) - done.count(None) >= 4
+    for i in range(4):                         # onto a dense one
+        (w * 2).sum().backward()
     for i in range(6):                         # a dense gradient onto a sparse one
         w.grad = torch.tensor([1.0, 0.0]).to_sparse() if i % 2 else None
         (w * 2).sum().backward()
         assert w.grad.tolist() == [2 + i % 2, 2]
-
-
 
 
 def test_gradients_that_are_asked_for_are_replayed(monkeypatch):

@@ -187,8 +187,8 @@ def plain(grad):
 
 class Walk:
     """A backward pass as it was recorded once: the output numbers of its `roots`, `specs` of its nodes, the `slots` of their residuals, the
-    `idle` ones, the pattern of all that was `met`, what was met `again`, its `leaves` or what was `wanted` of it, the `results` (slot, meta) of these, and the
-    `state` it led to."""
+    `idle` ones, how much was `met` and what of it `again`, its `leaves` or what was `wanted` of it, the `results` (slot, meta) of these, and
+    the `state` it led to."""
     __slots__ = ("roots", "specs", "slots", "idle", "met", "again", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
 
     def fits(self, tr, roots, ends):
@@ -283,9 +283,11 @@ class Walk:
                     return False
                 continue
             st = grad._ts_st
-            v = st.value
             if (grad._ts_view is not None or grad._ts_extra is not None or st.__class__ is not Storage or st.version != st.version
-                    or id(st) in sums or not (v.slot == old if v.trace is tr else self._at(tr, v, old, entering))):
+                    or id(st) in sums):
+                return False
+            v = st.value
+            if not (v.slot == old if v.trace is tr else self._at(tr, v, old, entering)):
                 return False
             sums.add(id(st))
         if sums:

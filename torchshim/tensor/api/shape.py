@@ -76,9 +76,11 @@ def copy_(self, other=UNSET, non_blocking=False):
                 raise TypeError("copy_() received an invalid combination of arguments - got (), but expected (Tensor other, "
                                 "bool non_blocking = False)")
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
-        if not context.grad or not needs_grad(self):
+        if n.__class__ is not complex and 0 <= n < 128 and (not context.grad or not needs_grad(self)):
             return fill_(self, n)
-        src = tensor_from(np.asarray(n))       # which has a place in the graph
+        if n.__class__ is int and not -2 ** 63 <= n < 2 ** 63:
+            raise OverflowError("int too big to convert")
+        src = tensor_from(np.asarray(n))       # which has a place in the graph, and loses what does not fit
     m, sm = meta(self), meta(src)
     if sm.device is not m.device and sm.device != m.device:
         if m.device == "meta":

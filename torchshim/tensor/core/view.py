@@ -199,8 +199,8 @@ def _seen_as(t, steps, m, value, offset, e, creation):
             creation = tv.creation
     if not context.grad:
         creation = "inference" if context.inference or tv is not None and tv.creation == "inference" else "no_grad"
-        if st.version != st.version:
-            vw.skip, vw.base = 0, None         # views of inference tensors have no history to follow
+    if st.version != st.version:
+        vw.skip, vw.base = 0, None             # views of inference tensors have no history to follow
     vw.steps = steps
     vw.creation = creation
     vw.offset = offset
