@@ -41,7 +41,7 @@ inplace: True makes `f_` a method and a function, "method" only a method. functi
   gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. overlap="fill": `f_` may write to
   elements that lie in one place (tensor/core/write.py); a function of (operator, target, layout): what it does to them (None: nothing of
   its own). out=False: no out= form;
-  "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if that is a floating one.
+  "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if both are floating ones.
 namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself; a `linalg_` before the name is
   not part of it there. aliases: other names, and other places: "linalg.matmul".
 

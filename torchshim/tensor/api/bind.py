@@ -371,7 +371,7 @@ def _source(op, first, inplace, with_out, flag):
                 target = "apply_inplace(_op.inplace_op, " if inplace else "apply(_op, "
             fast += f"    if {given}:\n        return {target}{what})\n"
     if with_out and op.out in ("dtype", "floating dtype"):
-        aliases += "    if out is not None and dtype is None: dtype = dtype_of(out, _op)\n"
+        aliases += f"    if out is not None and dtype is None: dtype = dtype_of(out, {first}, _op)\n"
     body = aliases + (f"    precheck(_op, ({args},))\n" if op.precheck else "") + fast
     if old:
         given = ", ".join(n for n, p in zip(names, op.params) if not p.keyword_only)

@@ -132,7 +132,7 @@ RULES |= {name: ((_bool_or_byte, "{name} only supports bool tensor for result, g
 RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "fft_ihfft")}
 RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
 DEFAULT = (can_cast, CASTABLE),
-RULES["mean"] = *DEFAULT, (same, SAME)
+RULES["mean"] = (can_cast, CASTABLE.replace("{want}", "Float")), (same, SAME)      # whatever is summed
 RULES["heaviside"] = ((lambda want, got: P.kind_of(got) < 3, "heaviside is not yet implemented for complex tensors."),
                       (same, "heaviside is not yet implemented for tensors with different dtypes."))
 RULES["kthvalue"] = (same, ("output values must be of same type as input", "output indices must be of scalar type {want}")),
@@ -175,9 +175,10 @@ def rule_of(full_name):
     return RULES.get(full_name, other)
 
 
-def dtype_of(out, op):
-    """The dtype of `out`, in which such an operator computes unless told otherwise; None if that cannot be."""
-    if not isinstance(out, TensorBase) or op.out == "floating dtype" and P.kind_of(out.dtype.np) < 2:
+def dtype_of(out, x, op):
+    """The dtype of `out`, in which such an operator of `x` computes unless told otherwise; None if that cannot be."""
+    if not isinstance(out, TensorBase) or op.out == "floating dtype" and any([
+            isinstance(t, TensorBase) and P.kind_of(t.dtype.np) < 2 for t in (out, x)]):
         return None
     return out.dtype
 
