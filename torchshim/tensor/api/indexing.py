@@ -12,7 +12,7 @@ from ...engine import TRACED, context, is_host, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
-from ...ops.shape import FILL_ITEM
+from ...ops.shape import FILL, FILL_ITEM
 from ...ops.views import SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
 from .bind import number, pack
 from .parameters import type_name
@@ -321,21 +321,18 @@ def setitem(self, key, value):
         with leaves_first(t):
             _put(t, picks, value)
         return
-    if t is not value:                         # itself is not copied
+    plain = not isinstance(value, TensorBase)
+    if not plain and meta(value).shape != meta(t).shape and meta(value).ndim:
+        value = _without_ones(value, True)
+        expand_check(meta(value), meta(t))
+        if meta(value).shape != meta(t).shape:
+            value = expanded(value, meta(t).shape)
+    if plain or value._ts_st is not t._ts_st or meta(value) != meta(t) or offset_of(value) != offset_of(t):    # itself is not copied
         with leaves_first(t):
             refuse_overlap(t)
-    if not isinstance(value, TensorBase):
-        fill_(t, value, FILL_ITEM)
+    if plain or not meta(value).ndim and meta(t).ndim:
+        fill_(t, value, FILL_ITEM if plain else FILL)
         return
-    m, vm = meta(t), meta(value)
-    if vm.shape != m.shape:
-        if not vm.ndim:
-            fill_(t, value)
-            return
-        value = _without_ones(value, True)
-        expand_check(meta(value), m)
-        if meta(value).shape != m.shape:
-            value = expanded(value, m.shape)
     t.copy_(value)
 
 

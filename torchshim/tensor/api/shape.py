@@ -96,14 +96,15 @@ def copy_(self, other=UNSET, non_blocking=False):
         return self
     if P.kind_of(sm.dtype) == 3 and P.kind_of(m.dtype) < 3:
         warn_once("Casting complex values to real discards the imaginary part")
+    itself = self is src or self._ts_st is src._ts_st and sm is m and offset_of(self) == offset_of(src)          # nothing moves
+    overlap = "fill" if itself else None
     if P.kind_of(m.dtype) < 2 and context.grad is True:        # what can have no gradient asks for none
         context.grad = False
         try:
-            return apply_inplace(COPY.inplace_op, (self, src), (T, T))
+            return apply_inplace(COPY.inplace_op, (self, src), (T, T), overlap=overlap)
         finally:
             context.grad = True
-    itself = self is src or self._ts_st is src._ts_st and sm is m and offset_of(self) == offset_of(src)          # nothing moves
-    return apply_inplace(COPY.inplace_op, (self, src), (T, T), overlap="fill" if itself else None)
+    return apply_inplace(COPY.inplace_op, (self, src), (T, T), overlap=overlap)
 
 
 Tensor.copy_ = copy_
