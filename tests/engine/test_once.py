@@ -26,14 +26,17 @@ def _repeat(f, times=4):
         policy.pin(None)
 
 
-def test_a_graph_gone_through_twice_computes_its_gradients_once(ran):
+@pytest.mark.parametrize("held", [False, True])
+def test_a_graph_gone_through_twice_computes_its_gradients_once(ran, held):
+    """Where somebody holds the cotangents, too: they are two arrays, of which one is read."""
     x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
 
     def step():
         x.grad = None
         loss = (x.sigmoid() * x).sum()
-        loss.backward(retain_graph=True)
-        loss.backward()
+        seeds = [torch.ones(()), torch.ones(())] if held else [None, None]
+        loss.backward(seeds[0], retain_graph=True)
+        loss.backward(seeds[1])
         return x.grad.tolist(), loss.item()
 
     first, *others = _repeat(step)

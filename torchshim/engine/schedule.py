@@ -17,7 +17,7 @@ OFTEN = 64                 # runs after which to write a schedule down has paid:
 
 def once(steps, live):
     """The steps without those that make again what was made before, as where a graph is gone through backwards twice: an operator is a
-    pure function. What somebody holds has memory of its own."""
+    pure function. What somebody holds is made again all the same: it has memory of its own."""
     found, same, kept = {}, {}, []
     for step in steps:
         inst, slots, n0, first, site = step
@@ -27,9 +27,10 @@ def once(steps, live):
         if not inst.kinds and all([m.numel <= SMALL for m in inst.out_metas]):
             before = found.setdefault((inst, slots), first)
             made = range(first, first + len(inst.out_metas))
-            if before != first and live.isdisjoint(made):
+            if before != first:
                 same.update(zip(made, range(before, before + len(made))))
-                continue
+                if live.isdisjoint(made):
+                    continue
         kept.append(step)
     return kept
 
