@@ -38,3 +38,46 @@ def test_a_result_that_is_read_again_may_not(f):
             (x, y)[k].add_(1)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             y.sum().backward()
+
+
+F = torch.nn.functional
+KEPT_RESULTS = [L.det, lambda x: L.slogdet(x)[0], L.pinv, L.svdvals, L.eigvalsh, lambda x: L.eigvals(x), lambda x: L.lu(x)[1],
+                lambda x: L.lu(x)[2], lambda x: L.lu_factor(x)[0], lambda x: torch.std_mean(x)[0], lambda x: torch.std_mean(x, 0)[0],
+                lambda x: L.solve(torch.eye(3, dtype=x.dtype), x), lambda x: L.lstsq(x.detach(), x)[0],
+                lambda x: L.solve_triangular(x.detach(), x, upper=True), lambda x: L.householder_product(x, torch.ones_like(x[0])),
+                lambda x: torch.ormqr(x.detach(), torch.ones_like(x[0]).detach(), x),
+                lambda x: F.scaled_dot_product_attention(*(x[None, None],) * 3)]
+
+
+@pytest.mark.parametrize("f", KEPT_RESULTS)
+def test_a_result_that_torch_keeps_may_not_be_written(f):
+    y = f(definite() * 1)
+    with torch.no_grad():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.abs().sum().backward()
+
+
+KEPT_OPERANDS = [lambda x, b: F.layer_norm(x.detach(), (3,), None, b), lambda x, b: torch.lerp(x.detach(), x.detach() * 2, b),
+                 lambda x, b: F.prelu(x.detach(), b), lambda x, b: F.binary_cross_entropy(torch.full((3,), 0.5).double(), b),
+                 lambda x, b: torch.fft.fft(b).abs()]
+
+
+@pytest.mark.parametrize("f", KEPT_OPERANDS)
+def test_an_operand_that_torch_keeps_may_not_be_written(f):
+    b = torch.full((3,), 0.5, dtype=torch.float64).requires_grad_() * 1
+    y = f(definite(), b)
+    with torch.no_grad():
+        b.add_(0.25)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("f", [lambda b: L.solve(definite().detach().requires_grad_(), b), lambda b: torch.trapezoid(b, b),
+                               lambda b: torch.fft.fft(b, 5).abs()])
+def test_what_torch_makes_something_of_before_may_be_written(f):
+    b = torch.rand(3, dtype=torch.float64).requires_grad_() * 1
+    y = f(b)
+    with torch.no_grad():
+        b.add_(1)
+    y.sum().backward()

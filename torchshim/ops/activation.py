@@ -309,7 +309,7 @@ def check_prelu(self, weight):
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0",
     grad_back="PreluKernelBackward", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False)
+    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False, saves=("self", "weight"))
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
     shape = [1] * self.ndim

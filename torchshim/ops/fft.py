@@ -88,8 +88,20 @@ def _complex_on_host(inst):
     return spectra.of_complex(*known, inst.out.dtype, forward)
 
 
+def _real_one(inst, wrt):
+    """torch's formula asks the real operand how long it was; over several dimensions fftn makes it complex before."""
+    several = inst.op.name == "fft_c2c" and len(inst.layout[1]) > 1
+    return (~0,) if P.kind_of(inst.in_metas[0].dtype) == 2 and not several else None
+
+
+def _resized_one(inst):
+    """What torch cuts or pads before is its own."""
+    (m,), (_, dims, sizes) = inst.in_metas, inst.layout[:3]
+    return {0: None} if any([0 <= n != m.shape[d] for d, n in zip(dims, sizes)]) else {}
+
+
 @op("fft_c2c(Tensor self, int[] dim, int[] s, str scale, bool forward) -> Tensor", **DECLARED, grad="FftC2CBackward0", grad_back=True,
-    strides=transform_strides(True), host=_complex_on_host)
+    strides=transform_strides(True), host=_complex_on_host, saves=_real_one, seen=_resized_one)
 def fft_c2c(self, dim, s, scale, forward):
     """The transform of complex numbers, or its inverse."""
     x = resized(promoted(self, True), dim, s)
@@ -117,7 +129,7 @@ def _real_on_host(inst):
 
 
 @op("fft_r2c(Tensor self, int[] dim, int[] s, str scale, bool onesided) -> Tensor", **DECLARED, grad="FftR2CBackward0",
-    strides=_last_kept, host=_real_on_host)
+    strides=_last_kept, host=_real_on_host, saves=_real_one, seen=_resized_one)
 def fft_r2c(self, dim, s, scale, onesided):
     """The transform of real numbers; the half of the last dimension that tells everything if `onesided`."""
     x = resized(promoted(self, False), dim, s)

@@ -297,7 +297,7 @@ def _without_degrees(inst):
 declare_spread("var", "VarBackward0", var, twice=_without_degrees)
 declare_spread("std", "StdBackward0", std, saves=("self", "result"))
 declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False, twice=_without_degrees)
-declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False)
+declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False, saves=("self", "result"))
 
 
 # -- extremes -------------------------------------------------------------------------------------------------------------

@@ -186,7 +186,8 @@ def _declare_trapezoids(name, body, doc, grad, points_first=True):
         return lambda inst: None if body is _trapezoid and not inst.in_metas[0].numel and inst.out.numel else grad
 
     def points():
-        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad=named("DivBackward1"), method=False, out=False)(over_points)
+        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad=named("DivBackward1"), method=False, out=False,
+           seen=lambda inst: {0: None, 1: None})(over_points)
 
     def over_points(y, x, dim):
         return body(y, x, None, dim)

@@ -175,7 +175,8 @@ def _factorizable(name, A, pivot):
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", **DECLARED,
-    grad="LinalgLuFactorExBackward0", grad_back=product_back, strides=columns(0), twice="zeros", seen=results_alone)
+    grad="LinalgLuFactorExBackward0", grad_back=product_back, strides=columns(0), twice="zeros", seen=results_alone,
+    saves=("LU", "pivots"))
 def linalg_lu_factor_ex(A, pivot, check_errors):
     """L and U in one matrix, LAPACK's pivots (from 1), and per matrix the place of the first zero on U's diagonal."""
     _factorizable("torch.lu_factor", A, pivot)
@@ -195,7 +196,7 @@ def permutation_matrix(perm, dtype):
 
 
 @op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **DECLARED, grad="LinalgLuBackward0",
-    grad_back=product_back, twice="zeros", seen=results_alone)
+    grad_back=product_back, twice="zeros", seen=results_alone, saves=("P", "L", "U"))
 def linalg_lu(A, pivot):
     """P, L, U with A = P L U."""
     _factorizable("linalg.lu", A, pivot)
@@ -257,7 +258,8 @@ def _refuse_pivots(LU, pivots, B, left, adjoint):
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
     grad="LinalgLuSolveBackward0",
-    grad_back=each_back("Add", None, "LinalgLuSolve"), nondiff=("pivots",), twice="zeros", precheck=_refuse_pivots,
+    grad_back=each_back("Add", None, "LinalgLuSolve"), nondiff=("pivots",), twice="zeros", precheck=_refuse_pivots, saves=("LU", "pivots", "result"),
+    seen=lambda inst: {2: None},
     strides=lambda inst, LU, pivots, B, left, adjoint: columns()(inst) if left else None)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""

@@ -40,7 +40,8 @@ def _det_jvp(primals, tangents):
     return out, jax.jvp(jnp.linalg.det, primals, (tangents[0] * overflowed,))[1]
 
 
-@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", grad_back="LinalgSolveEx", least=4, twice="zeros")
+@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", grad_back="LinalgSolveEx", least=4, twice="zeros",
+    saves=("A", "result"))
 def linalg_det(A):
     """The determinant."""
     inexact("linalg.det", A)
@@ -71,7 +72,7 @@ def _slogdet_jvp(primals, tangents):
 
 
 @op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", **LINALG, grad="LinalgSlogdetBackward0",
-    grad_back="LinalgSolveEx", twice="zeros")
+    grad_back="LinalgSolveEx", twice="zeros", saves=("A", "sign"))
 def linalg_slogdet(A):
     """The sign (or phase) of the determinant and the logarithm of its absolute value."""
     inexact("linalg.slogdet", A, half=False)

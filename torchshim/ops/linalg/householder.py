@@ -37,8 +37,7 @@ def _product_jvp(primals, tangents):
 
 
 @op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", **LINALG, grad="LinalgHouseholderProductBackward0",
-    grad_back=each_back("Tril"),
-    strides=columns())
+    grad_back=each_back("Tril"), strides=columns(), saves=("input", "tau", "result"))
 def linalg_householder_product(input, tau):
     """The first columns of a product of Householder reflections, as geqrf returns them."""
     name = "torch.linalg.householder_product"
@@ -96,7 +95,7 @@ def _apply_adjoint_jvp(primals, tangents):
 
 @op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", grad="OrmqrBackward0",
     grad_back=each_back("Tril", None, "Ormqr"),
-    strides=columns(), twice="zeros", pushes=False)
+    strides=columns(), twice="zeros", pushes=False, saves=("self", "input2", "input3", "result"))
 def ormqr(self, input2, input3, left, transpose):
     """Q input3 or input3 Q (adjoint with `transpose`), with Q the product of the reflections that geqrf returns."""
     name = "torch.ormqr"

@@ -56,7 +56,8 @@ def _solution_strides(inst, A, B, left, check_errors):
 
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", **DECLARED,
-    grad="LinalgSolveExBackward0", grad_back=each_back("Neg", "LinalgSolveEx"), strides=_solution_strides, twice="zeros")
+    grad="LinalgSolveExBackward0", grad_back=each_back("Neg", "LinalgSolveEx"), strides=_solution_strides, twice="zeros",
+    saves=("A", "result"), seen=lambda inst: {1: None})
 def linalg_solve_ex(A, B, left, check_errors):
     """X with A X = B (or X A = B), and per matrix the place of the first zero pivot."""
     name = "linalg.solve"
@@ -119,7 +120,7 @@ def _triangle_back(inst, needs):
 
 
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", **LINALG,
-    grad="LinalgSolveTriangularBackward0", grad_back=_triangle_back, strides=columns(), twice="zeros")
+    grad="LinalgSolveTriangularBackward0", grad_back=_triangle_back, strides=columns(), twice="zeros", saves=("self", "result"))
 def linalg_solve_triangular(self, B, upper, left, unitriangular):
     """X with A X = B (or X A = B) for a triangular A; the other triangle is not read."""
     name = "linalg.solve_triangular"
@@ -137,7 +138,7 @@ def _old_triangle_back(inst, needs):
 
 @op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
     "(Tensor solution, Tensor cloned_coefficient)", grad="TriangularSolveBackward0",
-    grad_back=_old_triangle_back, strides=columns(), twice="zeros")
+    grad_back=_old_triangle_back, strides=columns(), twice="zeros", saves=("self", "A", "solution"))
 def triangular_solve_old(self, A, upper, transpose, unitriangular):
     """torch.triangular_solve: the solution of A X = self (of A^T X = self with `transpose`) and a copy of A."""
     name = "torch.triangular_solve"
@@ -201,7 +202,7 @@ def _lstsq_on_host(inst):
 @op("linalg_lstsq(Tensor self, Tensor b, Tensor? rcond=None, *, str? driver=None) -> "
     "(Tensor solution, Tensor rank, Tensor singular_values)", **DECLARED, grad="LinalgLstsqBackward0",
     grad_back=lambda inst, needs: product_back(inst, needs) if needs[0] else "AddBackward0", numbers=("rcond",),
-    nondiff=("rcond",), strides=_lstsq_strides, host=_lstsq_on_host)
+    nondiff=("rcond",), strides=_lstsq_strides, host=_lstsq_on_host, saves=("self", "b", "solution"))
 def linalg_lstsq(self, b, rcond, driver):
     """The least-norm solution of min |A X - B|, the ranks and the singular values of A."""
     name, A, B = "torch.linalg.lstsq", self, b

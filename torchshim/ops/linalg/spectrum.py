@@ -70,7 +70,7 @@ def linalg_eigh(self, UPLO):
 
 
 @op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **LINALG, grad="LinalgEighBackward0", grad_back=product_back, twice="zeros",
-    seen=results_alone)
+    seen=results_alone, saves=("result",))
 def linalg_eigvalsh(self, UPLO):
     """Eigenvalues of Hermitian matrices, ascending; the triangle UPLO is read."""
     A = _hermitian(self, UPLO)
@@ -121,7 +121,7 @@ def linalg_eig(self):
 
 
 @op("linalg_eigvals(Tensor self) -> Tensor", **DECLARED, grad="LinalgEigBackward0", grad_back=_general_back, twice="zeros",
-    seen=results_alone)
+    seen=results_alone, saves=("result",))
 def linalg_eigvals(self):
     """Complex eigenvalues."""
     return _general("linalg.eigvals", self)[0]
@@ -204,7 +204,7 @@ def _svdvals_jvp(primals, tangents):
 
 
 @op("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", **DECLARED, grad="LinalgSvdBackward0", grad_back=product_back, twice="zeros",
-    seen=results_alone)
+    seen=results_alone, saves=("result",))
 def linalg_svdvals(A, driver):
     """The singular values, descending."""
     check_svd("linalg.svd", A, driver)
@@ -281,7 +281,8 @@ def pinv(A, atol=None, rtol=None, hermitian=False):
 
 
 @op("linalg_pinv(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", **DECLARED,
-    numbers=("atol", "rtol"), nondiff=("atol", "rtol"), grad="LinalgPinvBackward0", grad_back="Add", twice="zeros")
+    numbers=("atol", "rtol"), nondiff=("atol", "rtol"), grad="LinalgPinvBackward0", grad_back="Add", twice="zeros",
+    saves=("self", "result"))
 def linalg_pinv(self, atol, rtol, hermitian):
     """The pseudo-inverse; singular values below the tolerance count as zero."""
     if self.ndim < 2 or P.kind_of(self.dtype) < 2 or P.compute_dtype(self.dtype) != self.dtype:

@@ -33,6 +33,11 @@ def _name(inst):
     return "MmBackward0" if q.ndim == k.ndim == 2 else "UnsafeViewBackward0"
 
 
+def _saved(inst, wrt):
+    """torch's kernel reads all it was given again, and its result."""
+    return (~0, ~1, ~2, 0) if _name(inst).startswith("Scaled") else None
+
+
 def _strides(inst, query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """torch's kernel writes a tensor laid out as the query."""
     return kept_strides(query) if is_flash(query, key, value, keep, enable_gqa) else None
@@ -112,13 +117,15 @@ def _on_host(inst):
 
 def _back_on_host(inst, plan):
     made = _attention_of(inst, plan.needs)
-    if made and max(plan.needs) < 3 and plan.args == tuple(range(len(inst.in_metas))) and not plan.outs and len(plan.nums) == len(inst.kinds):
-        return made.backward()
+    n = len(inst.in_metas)
+    if made and max(plan.needs) < 3 and plan.args == tuple(range(n)) and len(plan.nums) == len(inst.kinds):
+        back = made.backward()
+        return back if not plan.outs else lambda *arrays: back(*arrays[:n], *arrays[n + 1:])       # the result is only kept
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
     "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, results=_results, host=_on_host, host_back=_back_on_host,
-    nondiff=("keep",), variant=_of_halves, function=False, method=False)
+    nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 

@@ -471,7 +471,7 @@ def _weighs(x, weight, first=False):
 
 
 @op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
-    grad="BinaryCrossEntropyBackward0", check=_check_bce, half_steps=True, **_LOSS)
+    grad="BinaryCrossEntropyBackward0", check=_check_bce, half_steps=True, saves=("self", "target", "weight"), **_LOSS)
 def binary_cross_entropy(self, target, weight, reduction, half=None):
     """Cross entropy of probabilities; logarithms are at least -100."""
     return _entropy(self, target, weight, reduction, half)
@@ -480,7 +480,7 @@ def binary_cross_entropy(self, target, weight, reduction, half=None):
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
     "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"), **_TARGET_FIRST,
     check=lambda x, target, weight, pos_weight, *rest: pos_weight is not None and refuse_bool_minus(x, pos_weight), half_steps=True,
-    **_on_host(losses.entropy, losses.entropy_back, target_too=False))
+    saves=("self", "target", "weight", "pos_weight"), **_on_host(losses.entropy, losses.entropy_back, target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction, half=None):
     """Cross entropy of sigmoid(self), without overflow."""
     _weighs(self, pos_weight, True)

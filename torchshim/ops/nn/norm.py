@@ -102,16 +102,18 @@ def _layer_norm_on_host(inst):
 def _layer_norm_back_on_host(inst, plan):
     given, weight = _rows_on_host(inst), inst.layout[2] is not None
     names = ["x"] + ["weight"] * weight + ["bias"] * (inst.layout[3] is not None)
-    if given is None or plan.outs or plan.args != (0, 1)[:1 + weight] or len(plan.nums) != 1 or plan.cts != (0,):
+    if given is None or plan.outs or plan.args != tuple(range(len(names))) or len(plan.nums) != 1 or plan.cts != (0,):
         return None
-    return fused.layer_norm_back(*given, inst.layout[1], weight, [names[i] for i in plan.needs])
+    back = fused.layer_norm_back(*given, inst.layout[1], weight, [names[i] for i in plan.needs])
+    read = 1 + weight                          # the bias is only kept
+    return back if read == len(names) else lambda *arrays: back(*arrays[:read], *arrays[read + 1:])
 
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeLayerNormBackward0", grad_back="NativeLayerNormBackward",
     host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"),
     check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",), twice=3, plain_gradients=True,
-    saves=("self", "weight"))
+    saves=("self", "weight", "bias"))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
