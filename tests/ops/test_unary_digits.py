@@ -60,3 +60,20 @@ def test_functions_that_round_to_half_types_in_between():
     assert special.entr(b).tolist() == [0.10498046875, 0.361328125, 0.359375, 0.25, 0.09619140625]
     assert special.ndtr(h * -3).tolist() == [0.464111328125, 0.183837890625, 0.088623046875, 0.017822265625, 0.00341796875]
     assert special.ndtr(b * -3).tolist() == [0.46484375, 0.18359375, 0.08984375, 0.017578125, 0.00390625]
+
+
+@pytest.mark.parametrize("tier", ["operators", "compiled"])
+def test_digamma_by_torchs_steps(tier, monkeypatch):
+    """Near its root, where they cancel, too; and as the gradient of lgamma."""
+    from torchshim.engine.compile import policy
+    monkeypatch.setattr(policy, "tier", tier)
+    x = torch.tensor([0.3, 1.46, 1.4616, 2.0, 7.5, 100.0, -0.5, -3.7, 0.0, -0.0])
+    inf = float("inf")
+    expected = [-3.502523899078369, -0.0015807701274752617, -3.161426866427064e-05, 0.4227842092514038, 1.946757435798645, 4.600162029266357,
+                0.03648991510272026, -0.845077633857727, -inf, inf]
+    assert x.digamma().tolist() == expected and torch.tensor(-2.0).digamma().isnan()
+    assert x[:4].double().digamma().tolist() == [-3.5025240762240166, -0.0015805250181040878, -3.115848574775895e-05, 0.422784335098467]
+    y = x[:3].clone().requires_grad_()
+    d, = torch.autograd.grad(torch.lgamma(y).sum(), y, create_graph=True)
+    assert d.tolist() == expected[:3]
+    assert torch.autograd.grad(d.sum(), y)[0].tolist() == pytest.approx([12.245363235473633, 0.9691196084022522, 0.9677007794380188], rel=1e-6)

@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 
 from .registry import op
+from .unary import digamma_of
 
 _D = jnp.float64
-_digamma = jax.lax.digamma
+
 # log of a gamma sample's derivative = P / Q, polynomials in log alpha (4 coefficients each) whose coefficients are
 # polynomials in log(sample / alpha) (3 rows).
 _GAMMA = ((((0.16009398, -0.094634809, 0.025146376, -0.0030648343), (0.53487893, 0.1298071, 0.065735949, -0.0015649758),
@@ -66,7 +67,7 @@ def _gamma_small(alpha, x):
     for k in range(1, 6):
         term, below = term * -x / k, alpha + k
         first, second = first + term / below, second + term / (below * below)
-    out = _known(x * jnp.exp(x) * (second - (jnp.log(x) - _digamma(alpha)) * first))
+    out = _known(x * jnp.exp(x) * (second - (jnp.log(x) - digamma_of(alpha)) * first))
     return jnp.where(x ** alpha == 0, 0, out)             # where torch's density underflows
 
 
@@ -91,7 +92,7 @@ def _gamma_grad(alpha, sample):
 
 def _beta_low(x, a, b):
     """d x / d a over 1 - x, for x near 0."""
-    factor = _digamma(a) - _digamma(a + b) - jnp.log(x)
+    factor = digamma_of(a) - digamma_of(a + b) - jnp.log(x)
     term, total = 1.0, (factor + 1 / a) / a
     for k in range(1, 11):
         term, below = term * (k - b) * x / k, a + k
@@ -101,7 +102,7 @@ def _beta_low(x, a, b):
 
 def _beta_high(x, a, b):
     """d x / d b over 1 - x, for x near 0."""
-    factor = _digamma(a + b) - _digamma(b)
+    factor = digamma_of(a + b) - digamma_of(b)
     term, rising, slope, total = 1.0, 1.0, 0.0, factor / a
     for k in range(1, 9):
         term, slope = term * -x / k, slope * (b - k) + rising
@@ -132,7 +133,7 @@ def _dirichlet_grads(x, alpha, total):
     b, edge = n - a, n * x * (1 - x)
     u, v = jnp.log(x), jnp.log(a) - jnp.log(x)
     w = jnp.log(n) - v
-    middle = _fitted(_BETA[0], u, v, w) / _fitted(_BETA[1], u, v, w) * x * (_digamma(n) - _digamma(a)) / b
+    middle = _fitted(_BETA[0], u, v, w) / _fitted(_BETA[1], u, v, w) * x * (digamma_of(n) - digamma_of(a)) / b
     out = jnp.where((a > 6) & (b > 6), _beta_large(x, a, b), middle)
     out = jnp.where((x >= 0.5) & (edge < 0.75), -_beta_high(1 - x, b, a), out)
     return jnp.where((x <= 0.5) & (edge < 2.5), _beta_low(x, a, b), out).astype(kind)

@@ -137,12 +137,42 @@ def _lgamma(x):
 
 
 lgamma = declare("lgamma", _lgamma, "The logarithm of |gamma(x)|.", "Lgamma", inplace="method", refuses=("lgamma_vml_cpu", "c"),
-                 rule=(lambda out, x: _digamma(x),), twice="zeros")
+                 rule=(lambda out, x: digamma_of(x),), twice="zeros")
 
 
-def _digamma(x):
-    # at 0 torch follows the sign of zero to infinity; lax gives nan
-    return jnp.where(x == 0, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), -x), jax.lax.digamma(x))
+# of the asymptotic series of digamma: Bernoulli's numbers B(2k) / 2k, the last first
+_BERNOULLI = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
+
+
+def _above_zero(x):
+    """digamma of x > 0: by recurrence up to 10, from there by its asymptotic series, as torch has it step by step."""
+    steps = jnp.zeros_like(x)
+    for _ in range(10):
+        below = x < 10
+        steps = steps - jnp.where(below, 1 / x, 0)
+        x = jnp.where(below, x + 1, x)
+    z = 1 / (x * x)
+    tail = jnp.full_like(x, _BERNOULLI[0])
+    for b in _BERNOULLI[1:]:
+        tail = tail * z + b
+    log = jnp.log(x.astype(np.float64)).astype(x.dtype)        # rounded once: what follows cancels near the root
+    return jnp.where(x == 10, steps + 2.251752589066721, steps + log - 0.5 / x - jnp.where(x < 1e17, z * tail, 0))
+
+
+@jax.custom_jvp
+def digamma_of(x):
+    """At 0 it follows the sign of zero to infinity, and is nan at the negative integers."""
+    below = x < 0
+    made = _above_zero(jnp.where(below, 1 - x, x))
+    part = jnp.where(below, x - jnp.trunc(x), 0.25).astype(np.float64)
+    made = jnp.where(below, made - (math.pi / jnp.tan(math.pi * part)).astype(x.dtype), made)
+    made = jnp.where(below & (x == jnp.trunc(x)), jnp.nan, made)
+    return jnp.where(x == 0, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), -x), made)
+
+
+@digamma_of.defjvp
+def _digamma_jvp(primals, tangents):
+    return digamma_of(*primals), tangents[0] * _trigamma(*primals)
 
 
 def _trigamma(x):
@@ -152,7 +182,7 @@ def _trigamma(x):
     return jnp.where(low, (math.pi / jnp.sin(math.pi * x)) ** 2 - y, jnp.where(x == jnp.inf, 0, y))
 
 
-digamma = declare("digamma", _digamma, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
+digamma = declare("digamma", digamma_of, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
                   rule=(lambda out, x: _trigamma(x),))
 
 
