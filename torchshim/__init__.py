@@ -37,7 +37,8 @@ from .engine import explain, stats
 from .ops import promotion as _promotion
 from .tensor.api import bind as _bind
 from .tensor.core.size import Size
-from .tensor.core.tensor import Tensor, read_only as _read_only
+from .tensor.core.properties import read_only as _read_only
+from .tensor.core.tensor import Tensor
 from .tensor.core.dtype import (ALL as _dtypes, ALIASES as _dtype_aliases, can_cast, dtype, finfo, get_default_dtype, iinfo,
                                 promote_types, set_default_dtype)
 from .tensor.core.device import device, get_default_device, set_default_device

@@ -161,8 +161,8 @@ def _lerp(inplace):
 
 def _in_place(function):
     """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice
-    gets its last node, with the history of before (a view all of them); what was saved of results is the last one's. And it counts all writes before it gives
-    out histories: a view does not learn of those to the same memory that come after its own first."""
+    gets its last node, with the history of before (a view all of them); what was saved of results is the last one's. And it counts all
+    writes before it gives out histories: a view does not learn of those to the same memory that come after its own first."""
     @functools.wraps(function)
     def each(self, *args, **kwargs):
         if not isinstance(self, (list, tuple)):

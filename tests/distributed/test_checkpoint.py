@@ -1,7 +1,7 @@
 """torch.distributed.checkpoint: what PyTorch wrote with two processes is read, what is written comes back, and a hostile folder runs
 nothing.
 
-goldens/two was written by PyTorch 2.13 (goldens/record.py).
+goldens/two was written by PyTorch 2.13 (compat/checkpoint_of_two.py).
 """
 import pathlib
 import pickle

@@ -70,5 +70,5 @@ def test_what_is_overwritten_is_not_what_another_reads():
 
 
 def test_numbers_of_a_run_keep_calls_apart():
-    x = torch.tensor([1.0, 2.0])
-    assert [((x * k).exp() - (x * 1.0).exp()).tolist() == [0.0, 0.0] for k in (1.0, 2.0, 1.0, 3.0)] == [True, False, True, False]
+    x, k = torch.tensor([1.0, 2.0], requires_grad=True), [1.0, 2.0, 1.0, 3.0]
+    assert _repeat(lambda: ((x * k.pop()).exp() - (x * 1.0).exp()).detach().abs().sum().item() > 0) == [True, False, True, False]

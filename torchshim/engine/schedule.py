@@ -60,7 +60,9 @@ class Schedule:
                 try:
                     f = inst.interpreted() if numpy else inst.jitted()
                     overwrites = inst.op.over_host(inst) if over else None
-                    f = f if overwrites is None else _Either(overwrites, f)
+                    if overwrites is not None:
+                        plain, f = f, _either(overwrites, f, _LISTED)
+                        f.named = _either(overwrites, plain, _NAMED)
                 except Exception as error:
                     f = functools.partial(_raise, error)
                 functions[inst, over] = f
@@ -106,53 +108,30 @@ def _raise(error, *args):
     raise error
 
 
-class _Either:
-    """`overwrites` where nobody else sees the memory of the first argument, which the list of results holds; else `f`. `named`: the same
-    where a local variable holds it."""
-    __slots__ = ("overwrites", "f")
-
-    def __init__(self, overwrites, f):
-        self.overwrites, self.f = overwrites, f
-
-    def __call__(self, base, *rest):
-        if getrefcount(base) == _LISTED and _whole(base):
-            return self.overwrites(base, *rest)
-        return self.f(base, *rest)
-
-    def named(self, base, *rest):
-        if getrefcount(base) == _NAMED and _whole(base):
-            return self.overwrites(base, *rest)
-        return self.f(base, *rest)
+def _either(overwrites, f, alone):
+    """`overwrites` where nobody else sees the memory of the first argument: where it is counted as `alone`; else `f`."""
+    def run(base, *rest):
+        if getrefcount(base) == alone and base.__class__ is np.ndarray:
+            flags = base.flags
+            if flags.owndata and flags.c_contiguous and flags.writeable:
+                return overwrites(base, *rest)
+        return f(base, *rest)
+    return run
 
 
-def _whole(array):
-    if array.__class__ is not np.ndarray:
-        return False
-    flags = array.flags
-    return flags.owndata and flags.c_contiguous and flags.writeable
+def _counted(base, *rest):
+    return getrefcount(base)
 
 
-class _Counts:
-    """What `_Either` counts of an array that nobody else holds."""
-    def __call__(self, base, *rest):
-        return getrefcount(base)
-
-    named = __call__
-
-
-def _counted_in_a_list(f):
-    made = [object(), None]
-    return f(*itemgetter(0, 1)(made))
-
-
-def _counted_by_a_name(f):
+def _counted_by_a_name():
     made = object()
-    found = f(made, None)
+    found = _counted(made, None)
     made = None
     return found
 
 
-_LISTED, _NAMED = _counted_in_a_list(_Counts()), _counted_by_a_name(_Counts().named)
+# what `_either` counts of what only the list of results holds, or only a local variable
+_LISTED, _NAMED = (lambda made: _counted(*itemgetter(0, 1)(made)))([object(), None]), _counted_by_a_name()
 
 
 def places_of(get, place, count):
@@ -189,8 +168,8 @@ def computed(steps, made, lost):
 
 
 def _written(steps, live, count):
-    """The steps as one function of the list `made`, in which it leaves what is in `live`. A step with a `bare` function, of NumPy's arrays
-    alone, is that where it gets such."""
+    """The steps as one function of the list `made`, in which it leaves what is in `live`. Results are local variables (`named`, see
+    `_either`); a step with a `bare` function, of NumPy's arrays alone, is that where it gets such."""
     from .interpret import function_of
     given, names, entered, body = {"ndarray": np.ndarray}, {}, [], []
 

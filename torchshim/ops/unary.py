@@ -140,7 +140,8 @@ lgamma = declare("lgamma", _lgamma, "The logarithm of |gamma(x)|.", "Lgamma", in
                  rule=(lambda out, x: digamma_of(x),), twice="zeros")
 
 
-# of the asymptotic series of digamma: Bernoulli's numbers B(2k) / 2k, the last first
+# digamma of 10, and of its asymptotic series Bernoulli's numbers B(2k) / 2k, the last first
+_AT_TEN = 2.251752589066721
 _BERNOULLI = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
 
 
@@ -156,7 +157,7 @@ def _above_zero(x):
     for b in _BERNOULLI[1:]:
         tail = tail * z + b
     log = jnp.log(x.astype(np.float64)).astype(x.dtype)        # rounded once: what follows cancels near the root
-    return jnp.where(x == 10, steps + 2.251752589066721, steps + log - 0.5 / x - jnp.where(x < 1e17, z * tail, 0))
+    return jnp.where(x == 10, steps + _AT_TEN, steps + log - 0.5 / x - jnp.where(x < 1e17, z * tail, 0))
 
 
 @jax.custom_jvp

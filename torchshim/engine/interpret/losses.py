@@ -66,6 +66,12 @@ def _elementwise_back(slope, spare, divided_last=False):
         count = np.asarray(n, dtype)
         first, last = (count if reduction == "mean" and divided_last is when else None for when in (False, True))
 
+        def block(out, x, target, ct, room, more):
+            slope(out, x, target, *room, *more)
+            np.multiply(out, ct, out)
+            if last is not None:
+                np.divide(out, last, out)
+
         def run(x, target, ct, *more):
             ct = np.asarray(ct)
             if first is not None:
@@ -74,20 +80,14 @@ def _elementwise_back(slope, spare, divided_last=False):
                 ct = np.ascontiguousarray(ct).reshape(-1)
             more = [a.astype(dtype) for a in more]
             out, room = np.empty(n, dtype), [np.empty(min(n, _BLOCK), dtype) for _ in range(spare)]
+            x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
             if n <= _BLOCK:
-                slope(out, np.ascontiguousarray(x).reshape(n), np.ascontiguousarray(target).reshape(n), *room, *more)
-                np.multiply(out, ct, out)
-                if last is not None:
-                    np.divide(out, last, out)
+                block(out, x, target, ct, room, more)
             else:
-                x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
                 for start in range(0, n, _BLOCK):
                     part = slice(start, start + _BLOCK)
-                    a, into = x[part], out[part]
-                    slope(into, a, target[part], *[r[:len(a)] for r in room], *more)
-                    into *= ct[part] if ct.ndim else ct
-                    if last is not None:
-                        into /= last
+                    a = x[part]
+                    block(out[part], a, target[part], ct[part] if ct.ndim else ct, [r[:len(a)] for r in room], more)
             out = out.reshape(shape)
             return [out if k == 0 else np.negative(out) for k in wants]
         return run

@@ -321,17 +321,17 @@ def setitem(self, key, value):
         with leaves_first(t):
             _put(t, picks, value)
         return
-    plain = not isinstance(value, TensorBase)
-    if not plain and meta(value).shape != meta(t).shape and meta(value).ndim:
+    given = not isinstance(value, TensorBase)          # a number
+    if not given and meta(value).shape != meta(t).shape and meta(value).ndim:
         value = _without_ones(value, True)
         expand_check(meta(value), meta(t))
         if meta(value).shape != meta(t).shape:
             value = expanded(value, meta(t).shape)
-    if plain or value._ts_st is not t._ts_st or meta(value) != meta(t) or offset_of(value) != offset_of(t):    # itself is not copied
+    if given or value._ts_st is not t._ts_st or meta(value) != meta(t) or offset_of(value) != offset_of(t):    # itself is not copied
         with leaves_first(t):
             refuse_overlap(t)
-    if plain or not meta(value).ndim and meta(t).ndim:
-        fill_(t, value, FILL_ITEM if plain else FILL)
+    if given or not meta(value).ndim and meta(t).ndim:
+        fill_(t, value, FILL_ITEM if given else FILL)
         return
     t.copy_(value)
 

@@ -16,7 +16,7 @@ from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSO
 from .bind import FUNCTIONS, PACKED, UNSET, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply1, wrap
 from ..core.dtype import dtype as torch_dtype, int64
-from ..core.graph import begin_anew, retain_too
+from ..core.graph import Node, begin_anew, retain_instead
 from ..core.growing import move, others_with
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.tensor import tensor_from
@@ -76,6 +76,7 @@ def copy_(self, other=UNSET, non_blocking=False):
                 raise TypeError("copy_() received an invalid combination of arguments - got (), but expected (Tensor other, "
                                 "bool non_blocking = False)")
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
+        # what every dtype holds needs no cast
         if n.__class__ is not complex and 0 <= n < 128 and (not context.grad or not needs_grad(self)):
             return fill_(self, n)
         if n.__class__ is int and not -2 ** 63 <= n < 2 ** 63:
@@ -351,13 +352,12 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     log_edge(self)
     keep_count(self)
     if self._ts_view is None or self._ts_view.base is None:
-        note_history(self)
+        if isinstance(self._ts_edge, (tuple, Node)):
+            note_history(self)
         self._ts_st, self._ts_view, e = y._ts_st, y._ts_view, self._ts_edge
         no_derivative(self, (self, source), "set_")
         if self._ts_edge is not e:
-            kept, nr = retain_too(self, e, self._ts_edge)
-            if kept is not None:
-                del kept[nr]
+            retain_instead(self, e, self._ts_edge)
         return self
     e = self._ts_edge
     self._ts_edge = None

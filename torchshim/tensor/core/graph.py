@@ -515,3 +515,10 @@ def retain_too(t, e, node):
                 x.retain = {0: ref}
             return old._ts_extra.retain, nr
     return None, 0
+
+
+def retain_instead(t, e, node):
+    """A tensor that retains its gradient gets another history: `node` retains it, and what the edge `e` leads to does no more."""
+    retained, nr = retain_too(t, e, node)
+    if retained is not None:
+        del retained[nr]

@@ -12,7 +12,7 @@ from ...engine.direct import SMALL
 from ...ops.memory_views import as_strided as AS_STRIDED
 from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
 from . import graph
-from .graph import Node, retain_too
+from .graph import Node, retain_instead
 from .host import HostStorage, part
 from .moving import moving
 from .storage import Get, SharedCount, read_steps, split_steps
@@ -152,9 +152,7 @@ def _follow_base(t, vw):
         log_edge(t)
         before, t._ts_edge = t._ts_edge, chain_node(base, steps_from_base(vw))
         if t._ts_extra is not None and t._ts_extra.retains:
-            retained, nr = retain_too(t, before, t._ts_edge)
-            if retained is not None:
-                del retained[nr]
+            retain_instead(t, before, t._ts_edge)
         vw.seen = version(t)
 
 
