@@ -17,7 +17,7 @@ PROGRAMS = {
 
 # The scripts, each with a number of steps after two thirds of which what pays is compiled, where it is waited for with `PATIENCE`.
 SCRIPTS = {"char_gpt": 600, "char_rnn": 4500, "convnet": 900, "gan": 900, "graph_conv": 900, "lbfgs_regression": 60, "lstm_lm": 900,
-           "maml": 900, "mlp_classifier": 1500, "reinforce": 900, "seq2seq": 900, "vae": 900}
+           "maml": 900, "mlp_classifier": 2400, "reinforce": 900, "seq2seq": 900, "vae": 900}
 PATIENCE = 0.01            # of the repetitions after which they would be compiled otherwise: thousands
 OTHERS_STEPS = 300         # of them torch's and JAX's own steps are timed in runs of so many at most
 
