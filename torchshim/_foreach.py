@@ -189,7 +189,7 @@ def _in_place(function):
             if t._ts_view is None and meanwhile is not of_before[k] and isinstance(made, Node) and made is not meanwhile:
                 made._ts_next = tuple([of_before[k] if e is meanwhile else e for e in made._ts_next])
         for t in self:
-            if t._ts_view is not None and t._ts_view.base is not None:
+            if t._ts_view is not None and t._ts_view.base is not None and of_views[id(t)] is not None:
                 t._ts_view.seen, t._ts_edge = version(t), of_views[id(t)]
         return list(self)
     return unasked()(each)

@@ -89,3 +89,14 @@ def test_a_root_that_leads_nowhere_tells_its_hooks(create_graph):
     root.register_hook(lambda g: seen.append(g.shape))
     g, = torch.autograd.grad(root, [x], torch.ones(2), is_grads_batched=True, create_graph=create_graph, allow_unused=True)
     assert g is None and set(seen) == {()}
+
+
+@pytest.mark.parametrize("f, name", [
+    (lambda x: torch.complex(x, x * 0.5), None), (lambda x: x + x * 0.5, None), (lambda x: torch.stack([x, x * 2]), None),
+    (torch.exp, "MulBackward0"), (torch.relu, "ThresholdBackwardBackward0"), (torch.abs, "MulBackward0")])
+def test_rows_of_gradients_have_the_history_that_one_has(f, name):
+    """What a gradient does not depend on gives it none, and its node is named after the operator, as for a single cotangent."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = f(x)
+    g, = torch.autograd.grad(y, x, torch.ones(2, *y.shape, dtype=y.dtype), is_grads_batched=True, create_graph=True)
+    assert (g.grad_fn and g.grad_fn.name()) == name and g.shape == (2, 2)

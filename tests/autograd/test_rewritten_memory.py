@@ -82,3 +82,13 @@ def test_masked_scatter_asks_for_dtypes_before_a_mask_that_does_not_fit():
                  lambda: torch.zeros(4).masked_scatter(torch.ones(4), torch.ones(9).double())):
         with pytest.raises(RuntimeError, match="masked_scatter: expected self and source to have same dtypes but gotFloat and Double"):
             call()
+
+
+def test_a_view_twice_in_a_list_without_gradients_learns_of_its_history_later():
+    x = torch.tensor([-0.5])
+    y = x.unflatten(0, (1, -1))
+    torch._foreach_add_([y, y], 1)
+    x.requires_grad_()
+    assert y.grad_fn.name() == "AsStridedBackward0" and y.tolist() == [[1.5]]
+    (y * 2).sum().backward()
+    assert x.grad.tolist() == [2.0]

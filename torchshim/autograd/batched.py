@@ -2,16 +2,16 @@
 function runs once, is never traced, and stays at its place in the trie like any other code."""
 from __future__ import annotations
 
-from ..engine import Batched, context, meta_of, record
+from ..engine import Batched, context, meta_of, record, row_of
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node
-from ..tensor.core.handle import edge, read
+from ..tensor.core.handle import edge, meta, read
 from ..tensor.core.storage import Get, Put, split_steps
 from ..tensor.core.write import CopySlices
 from . import anomaly_mode
 from .backward import _reach, run
 from .saved import Entrance, end_of, saved_tensors
-from .second_order import of_part
+from .second_order import correct, of_part
 from .grad_ops import ADD, zeros_value
 
 
@@ -62,7 +62,11 @@ class GradRowTensors(GradRows):
     def vjp(self, node, saved, cts, part=None):
         if isinstance(node, Entrance):
             return cts
-        return super().vjp(node, saved_tensors(node, saved), cts, part)
+        saved = saved_tensors(node, saved)
+        made = super().vjp(node, saved, cts, part)
+        plan, given, _ = of_part(node, part, saved)
+        correct(node, plan, given + cts, made, [meta(x) for x in given] + [row_of(meta(g)) for g in cts])
+        return made
 
 
 def row_gradients(outs, edges, cts, create_graph, retain_graph=True):

@@ -24,9 +24,9 @@ def by_comparison(node):
     return twice == "compared" or twice == "compared alone" and None in node._ts_next
 
 
-def correct(node, plan, given, made):
+def correct(node, plan, given, made, metas=None):
     """Take away, or give, the histories of the gradients `made` by the vjp of the node's `plan` from the tensors `given`,
-    where torch's differ."""
+    where torch's differ. `metas`: what the vjp gets, where these are rows of it."""
     twice = _twice(node)
     if twice.__class__ is frozenset:
         for k, i in enumerate(plan.needs):
@@ -36,7 +36,7 @@ def correct(node, plan, given, made):
         # torch has a formula for each: it has a history where what it reads has one
         readers = plan.readers
         if readers is None:
-            readers = plan.readers = _readers(plan, given, twice)
+            readers = plan.readers = _readers(plan, metas or [meta(x) for x in given], twice)
         deep = [x._ts_edge is not None if x._ts_view is None else edge(x) is not None for x in given]
         if False in deep or () in readers:
             for g, reads in zip(made, readers):
@@ -48,15 +48,13 @@ def correct(node, plan, given, made):
                 _constant(g, node, twice == "zeros")
 
 
-def _readers(plan, given, twice):
+def _readers(plan, metas, twice):
     """For each gradient that a plan makes, the numbers of those it reads among what it is given."""
-    reads = None if all([meta(x).numel for x in given]) else _reads_of_more(plan)
+    reads = None if all([m.numel for m in metas]) else _reads_of_more(plan)
     known = reads is not None                  # else what is empty may be read
     if not known:
-        reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
-    return tuple(
-                  [tuple([i for i, x in enumerate(given) if (k in reads[i] or not known and not meta(x).numel)
-                          and not _alone(plan, twice, i, k)])
+        reads = influences(plan.vjp.resolve((), tuple(metas), plan.vjp_kinds))
+    return tuple([tuple([i for i, m in enumerate(metas) if (k in reads[i] or not known and not m.numel) and not _alone(plan, twice, i, k)])
                   for k in range(len(plan.needs))])
 
 

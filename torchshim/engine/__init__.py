@@ -5,7 +5,7 @@ It knows JAX and nothing of torch: an operator is an `Operator`, which makes an 
 import logging
 
 from . import execute, half, heap
-from .compile.batch import Batched
+from .compile.batch import Batched, row_of
 from .compile.cache import use_persistent_cache
 from .compile.gradient import Plan, influences
 from .compile.instance import Instance

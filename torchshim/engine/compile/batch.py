@@ -25,10 +25,19 @@ class Batched(Operator):
         return _made.get((op, mapped)) or _made.keep((op, mapped), cls(op, mapped))
 
     def build(self, layout, metas, kinds):
-        one = self.op.resolve(layout, tuple([_row(m) if b else m for m, b in zip(metas, self.mapped)]), kinds)
+        one = self._one(layout, metas, kinds)
         axes = (*[0 if b else None for b in self.mapped], *[None] * len(kinds))
         return Instance(self, layout, jax.vmap(lambda *args: list(one.fn(*args)), in_axes=axes), metas, kinds, metas[0].device)
 
+    def _one(self, layout, metas, kinds):
+        return self.op.resolve(layout, tuple([row_of(m) if b else m for m, b in zip(metas, self.mapped)]), kinds)
 
-def _row(m):
+    def grad_for(self, inst, needs):
+        """The name of the node of one row's call."""
+        one = self._one(inst.layout, inst.in_metas, inst.kinds)
+        return one.op.grad_for and one.op.grad_for(one, needs) or one.grad_fn_name
+
+
+def row_of(m):
+    """What one row of a Value with this Meta has."""
     return meta_of(m.shape[1:], m.dtype, m.device)
