@@ -227,3 +227,50 @@ def test_logit_has_no_gradient_outside_its_bounds_whatever_comes():
     x = torch.tensor([-1.25, 1.25, 0.3], requires_grad=True)
     g = torch.autograd.grad(x.logit(0.1), x, torch.full((3,), float("nan")))[0]
     assert g[:2].tolist() == [0, 0] and g[2].isnan()
+
+
+class _Part(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x[:2]
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+@pytest.mark.parametrize("write", [
+    lambda v, s: v.index_add_(0, torch.tensor([0]), s[:1]), lambda v, s: v.put_(torch.tensor([0]), s[:1]),
+    lambda v, s: v.scatter_(0, torch.tensor([0]), s), lambda v, s: v.masked_scatter_(v > 0, s), lambda v, s: v.__setitem__(v > 0, s)])
+def test_a_view_of_a_function_is_refused_before_dtypes_that_do_not_fit(write):
+    """The target of whole numbers wants no gradient, what is written does."""
+    with pytest.raises(RuntimeError, match="^A view was created in no_grad mode and is being modified inplace with grad mode enabled"):
+        write(_Part.apply(torch.ones(3).long()), torch.ones(2, requires_grad=True) * 1)
+
+
+@pytest.mark.parametrize("key", [torch.tensor([0]), Ellipsis])
+def test_a_leaf_is_refused_before_the_history_of_what_is_written_is_asked_for(key):
+    base = torch.ones(4, requires_grad=True) * 2
+    with torch.no_grad():
+        view, part = base.unbind(0)[-1], base[1:2]
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match="^a leaf Variable"):
+        torch.ones(2, requires_grad=True)[key] = view
+    with pytest.raises(RuntimeError, match="^A view was created in no_grad mode"):
+        torch.ones(2, requires_grad=True)[key] = part          # expanded first
+
+
+def test_inference_tensors_alone_are_refused_as_such():
+    with torch.inference_mode():
+        x = torch.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside InferenceMode"):
+        x[...] = x
+    with pytest.raises(RuntimeError, match="^a leaf Variable"):
+        x.add_(torch.ones(()))
+
+
+def test_a_write_that_was_refused_leaves_no_check_behind():
+    x, source = torch.ones(2, requires_grad=True), torch.ones(1) * 1
+    with pytest.raises(RuntimeError, match="^a leaf Variable"):
+        x.masked_scatter_(x.detach() * 1 > 0, source)
+    assert (x * 2).tolist() == [2.0, 2.0]

@@ -41,7 +41,7 @@ def forms(name, f, out=False, method=True):
         return f(False, input, *args, **kwargs)
 
     def inplace(input, *args, **kwargs):
-        with leaves_first(input):
+        with leaves_first(input, *args, *kwargs.values()):
             return f(True, input, *args, **kwargs)
     for g, n in ((plain, name), (inplace, name + "_")):
         g.__name__ = g.__qualname__ = n

@@ -316,9 +316,13 @@ def setitem(self, key, value):
             return
     t = self if name is None else make_view(self, SLICE_OP, (spec, name), at)
     if isinstance(value, TensorBase) and value is not t and value._ts_view is not None and needs_grad(value):
-        edge(value)                            # a history that was lost is told before shapes that do not fit
+        shape = meta(value).shape
+        if picks and shape[:1] != (1,):
+            check_inplace(t, True)
+        if picks or shape and shape != meta(t).shape:          # else it is not reshaped first
+            edge(value)                        # a history that was lost is told before shapes that do not fit
     if picks:
-        with leaves_first(t):
+        with leaves_first(t, value):
             _put(t, picks, value)
         return
     given = not isinstance(value, TensorBase)          # a number

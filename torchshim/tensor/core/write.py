@@ -153,6 +153,8 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     if "transform" in context.modes and _captured is not None:
         _captured(t, op, tensors, any([needs_grad(x) for x in tensors]))
     if context.grad is True and t._ts_view is not None or t._ts_edge is True:
+        if t._ts_edge is True and not nums and all([is_inference(x) for x in tensors]):
+            refuse_inference(t)                # among such tensors alone torch does not ask the graph
         check_inplace(t, needs_grad(t))        # before the histories of the others are asked for
     edges, needs, bit = [], 0, 1
     for x in tensors:
@@ -342,19 +344,21 @@ def check_inplace(t, needs):
 
 
 class leaves_first:
-    """What an in-place operator refuses of its arguments, the graph refuses first."""
-    __slots__ = ("t",)
+    """What an in-place operator refuses of its arguments, the graph refuses first; and where it refuses the target, nothing is recorded."""
+    __slots__ = ("t", "others")
 
-    def __init__(self, t):
-        self.t = t
+    def __init__(self, t, *others):
+        self.t, self.others = t, others
 
     def __enter__(self):
-        pass
+        t = self.t
+        if isinstance(t, TensorBase) and (t._ts_edge is True or t._ts_view is not None):
+            check_inplace(t, needs_grad(t))
 
     def __exit__(self, kind, error, tb):
         if isinstance(error, Exception) and isinstance(self.t, TensorBase):
             try:
-                check_inplace(self.t, needs_grad(self.t))
+                check_inplace(self.t, any([needs_grad(x) for x in (self.t, *self.others) if isinstance(x, TensorBase)]))
             except RuntimeError as first:
                 raise first.with_traceback(None) from None
 
