@@ -110,3 +110,10 @@ def test_the_second_derivative_of_exponential_units_at_zero_is_zero(name):
 def test_nothing_is_scaled_at_zero():
     x = torch.tensor([0.0, 2.0])
     assert F.elu(x, math.inf).tolist() == F.celu(x, math.nan).tolist() == F.elu(x, math.nan).tolist() == [0, 2]
+
+
+def test_the_gradient_of_gelu_is_infinite_where_its_cotangent_is():
+    """The slope is put together before it is multiplied by the cotangent, as in torch: no NaN at 0."""
+    x = torch.tensor([0.0, 1.0], dtype=torch.float64, requires_grad=True)
+    F.gelu(x).backward(torch.tensor([-torch.inf, torch.inf], dtype=torch.float64))
+    assert x.grad.tolist() == [-torch.inf, torch.inf]

@@ -271,6 +271,19 @@ def check_gelu(self, approximate):
         raise RuntimeError("approximate argument must be either none or tanh.")
 
 
+@jax.custom_jvp
+def _gelu(x):
+    return 0.5 * x * (1 + jax.lax.erf(x * math.sqrt(0.5)))
+
+
+@_gelu.defjvp
+def _gelu_jvp(primals, tangents):
+    x, = primals
+    p = 0.5 * (1 + jax.lax.erf(x * math.sqrt(0.5)))
+    density = jnp.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
+    return _gelu(x), tangents[0] * (p + x * density)        # finite where the cotangent is infinite and x is 0
+
+
 def _gelu_on_host(exact, by_tanh):
     def chosen(inst):
         if inst.in_metas[0].dtype == P.float32:
@@ -287,7 +300,7 @@ def gelu(self, approximate):
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)
         return 0.5 * self * (1 + jnp.tanh(inner))
-    return 0.5 * self * (1 + jax.lax.erf(self * math.sqrt(0.5)))
+    return _gelu(self)
 
 
 # -- with a second operand ---------------------------------------------------------------------------------------------
