@@ -73,6 +73,11 @@ def c_name(d):
     return "Float8_" + d.name.removeprefix("float8_")
 
 
+def of_c_name(name):
+    """The dtype that torch's C++ errors call so."""
+    return next(d for d in _C_NAMES if _C_NAMES[d] == name)
+
+
 def type_name(d):
     """torch's name of a tensor's type on the CPU: torch.FloatTensor, and CPUBoolType for those without a class of old."""
     d, name = np.dtype(d), c_name(d)

@@ -575,6 +575,8 @@ def _index_put(inplace, self, indices, values, accumulate=False):
         raise IndexError(f"too many indices for tensor of dimension {meta(self).ndim} (got {d})")
     if not isinstance(values, TensorBase):
         raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type_name(values)}")
+    if not picks:
+        raise RuntimeError("sym_strides() called on an undefined Tensor")
     tensors, layout = _index_list(self, picks)
     values = _same_device(self, values)
     if len(picks) == 1 and meta(values).numel == 1 and not meta(values).ndim and _is_mask(meta(next(iter(picks.values())))):

@@ -182,7 +182,7 @@ def parse(t, key):
                     continue
             if not xm.ndim and _is_mask(xm):
                 spec.append(NEW_DIM)
-                picks[place] = reshaped(x, (1,))
+                picks[place] = x
                 place, name = place + 1, "UnsqueezeBackward0"
                 continue
             picks[place] = x if xm.ndim else x.long()
@@ -254,6 +254,9 @@ def _index_list(t, picks):
     for d, x in picks.items():
         xm = meta(x)
         if _is_mask(xm):
+            if not xm.ndim:
+                x = reshaped(x, (1,))
+                xm = meta(x)
             check_mask(xm, m, d)
             if xm.device == "meta":
                 raise NotImplementedError("indexing with a mask on the meta device: the result's shape depends on data")

@@ -6,6 +6,9 @@ any; each family has its own words for what it refuses.
 from __future__ import annotations
 
 import functools
+import re
+
+import numpy as np
 
 from ...engine import context, warn
 from ...ops import promotion as P
@@ -34,14 +37,13 @@ _SAME = {
         view_copy avg_pool2d avg_pool3d
         linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
-        linalg_svdvals linalg_vector_norm cumsum cumprod sum prod""",
-    FOUND: "abs absolute bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
+        linalg_svdvals linalg_vector_norm mv cumsum cumprod sum prod""",
+    FOUND: "bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
     SCALAR_TYPE: "logsigmoid linalg_solve_triangular native_batch_norm",
     "expected scalar_type {want} but found {got}": "cummax cummin logcumsumexp",
     "expected scalar type '{want}' but got '{got}' for {field} output": "mode",
     "result dtype {got} does not match input dtype {want}": "dot vdot",
     "self and mat2 must have the same dtype, but got {got} and {want}": "addbmm",
-    "addmv input tensors must have the same dtype, but got {got}, {want}, and {want}": "mv",
     "Expected object of scalar type {want} but got scalar type {got} for argument 'out'": "complex polar",
     "quantile() out tensor must be same dtype as the input tensor": "quantile nanquantile",
     "{name}(): self and result must have the same scalar type": "masked_select index_select",
@@ -52,7 +54,7 @@ _SAME = {
     "linalg.norm expected out tensor dtype {want} but got: {got}": "linalg_norm",
     "linalg.vecdot: Expected out of dtype{want} but found {got}": "linalg_vecdot",
     "multi_dot(): expected out tensor to have dtype {want_cpp} but got {got_cpp}": "linalg_multi_dot",
-    "tensordot: Expected the output tensor to have dtype {want}, but got an output tensor with dtype {got}": "tensordot",
+    "tensordot: Expected the output tensor to have dtype {want}, but got an output tensor with dtype {got}": "tensordot inner",
     "the output given to float_power has dtype {got} but the operation's result requires dtype {want}": "float_power",
     "nan_to_num: dtype of out: {got} should be same as input: {want}": "nan_to_num",
     "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an "
@@ -89,7 +91,6 @@ _CASTABLE = {
     "cholesky_solve: " + SAFELY: "cholesky_solve",
     "tensorinv: " + SAFELY: "linalg_tensorinv",
     "tensorsolve: " + SAFELY: "linalg_tensorsolve",
-    "logsumexp(): Expected floating point type for result tensor, but got: {got}": "logsumexp",
     COMPLEX: "fft_fft fft_fft2 fft_fftn fft_ifft2 fft_ifftn fft_rfft fft_rfft2 fft_rfftn fft_ihfft2 fft_ihfftn",
     FLOATING: "fft_hfft fft_hfft2 fft_hfftn fft_irfft fft_irfft2 fft_irfftn",
 }
@@ -100,6 +101,7 @@ def _no_tensor_bounds(x, *bounds):
 
 #: Which overload of a name wants the result's own dtype, by the operands.
 _EXACT = {**dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), _no_tensor_bounds),
+          **dict.fromkeys(("abs", "absolute"), lambda x: P.kind_of(x.dtype.np) < 3),
           "lerp": lambda x, end, weight: isinstance(weight, TensorBase) and weight.ndim > 0}
 
 
@@ -133,6 +135,7 @@ RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "f
 RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
 DEFAULT = (can_cast, CASTABLE),
 RULES["mean"] = (can_cast, CASTABLE.replace("{want}", "Float")), (same, SAME)      # whatever is summed
+RULES["logsumexp"] = (lambda want, got: P.kind_of(got) > 1, "logsumexp(): Expected floating point type for result tensor, but got: {got}"),
 RULES["heaviside"] = ((lambda want, got: P.kind_of(got) < 3, "heaviside is not yet implemented for complex tensors."),
                       (same, "heaviside is not yet implemented for tensors with different dtypes."))
 RULES["kthvalue"] = (same, ("output values must be of same type as input", "output indices must be of scalar type {want}")),
@@ -142,8 +145,8 @@ RULES["histogram"] = (same, tuple(f"torch.histogram: input tensor and {which} te
                                   f"{{want_cpp}} and {which} {{got_cpp}}{place}"
                                   for which, place in (("hist", ""), ("bin_edges", " for dimension 0")))),
 RULES["median.dim"] = RULES["nanmedian.dim"] = (same, (
-    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{got}Tensor does not equal "
-    "torch.{want}Tensor (while checking arguments for {name})",
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type {got_type} does not equal "
+    "{want_type} (while checking arguments for {name})",
     "Expected tensor for argument #1 'indices' to have scalar type {want}; but got torch.{got}Tensor instead (while checking arguments for "
     "{name})")),
 
@@ -166,6 +169,10 @@ def refuse_shared(out, operands, rule):
     if nothing:
         for x in each[itself:]:
             refuse_overlap(out, (x, x) if x is out else (x,), "put")
+
+
+#: What torch says where it has no kernel for a dtype.
+_NO_KERNEL = re.compile(r"^\"\w+\" not implemented for '(\w+)'$")
 
 
 def rule_of(full_name):
@@ -195,6 +202,7 @@ def check_dtype(rule, want, got, name, field="result"):
             kernel = name.removeprefix("fft_").replace("2", "n")
             error = TypeError if words is CAT else RuntimeError
             raise error(words.format(want=P.c_name(want), got=P.c_name(got), want_cpp=P.cpp_name(want), got_cpp=P.cpp_name(got),
+                                     want_type=P.type_name(want), got_type=P.type_name(got),
                                      field=field, name=kernel if name.startswith("fft_") else name, int32=want == P.int32))
 
 
@@ -260,9 +268,12 @@ def into(out, result, name, operands=(), rule=None, field="result"):
 
 
 def history_first(op, name, args, out, error):
-    """What an operator says with `out=` where its arguments do not fit, or None: first that it has no history."""
-    if out is None or not isinstance(error, (RuntimeError, IndexError)) or isinstance(error, NotImplementedError):
+    """What an operator says with `out=` where its arguments do not fit, or None: first that it has no history, and before it asks for a
+    kernel what it says of the dtype of `out`."""
+    if out is None or not isinstance(error, (RuntimeError, IndexError)):
         return None
+    if isinstance(error, NotImplementedError):
+        return _dtype_first(op, name, args, out, error)
     given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, TensorBase)]
     try:
         if context.grad and op.grad not in (None, "NotImplemented"):
@@ -271,6 +282,21 @@ def history_first(op, name, args, out, error):
             refuse_overlap(out, given[:-1])
     except RuntimeError as first:
         return first.with_traceback(None)
+    return None
+
+
+def _dtype_first(op, name, args, out, error):
+    lacking = _NO_KERNEL.search(str(error))
+    first, field = (out[0], op.fields[0]) if op.fields and isinstance(out, (tuple, list)) and out else (out, "result")
+    if lacking is None or not isinstance(first, TensorBase) or op.out != True:  # noqa: E712  (others compute in the dtype of `out`)
+        return None
+    want = np.dtype(np.int64) if name in ("searchsorted", "bucketize") else P.of_c_name(lacking[1])
+    rule = ((same, FOUND),) if name in _EXACT and _EXACT[name](*args) else rule_of(op.full_name)
+    try:
+        check_dtype(tuple([(fits, words[0] if words.__class__ is tuple else words) for fits, words in rule]), want, first.dtype.np, name,
+                    field)
+    except RuntimeError as said:
+        return said.with_traceback(None)
     return None
 
 

@@ -109,6 +109,11 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
+def _widest(n):
+    """The dtype of a number by itself, which is not rounded to the default one; None for those that are not."""
+    return FROM_NP[np.dtype(type(n))] if isinstance(n, (float, complex)) else None
+
+
 @function(method=False)
 def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, out=None, element=None, test_element=None):
     """Whether each element is among `test_elements`; either may be a number, then called `element` or `test_element`."""
@@ -116,9 +121,9 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     if number(a) is not None and number(b) is not None or not all(isinstance(x, TensorBase) or number(x) is not None for x in (a, b)):
         raise TypeError(f"isin() received an invalid combination of arguments - got ({type(a).__name__}, {type(b).__name__})")
     if number(a) is not None:
-        a = tensor(a, device=b.device)
+        a = tensor(a, dtype=_widest(a), device=b.device)
     elif number(b) is not None:
-        b = tensor(b, device=a.device)
+        b = tensor(b, dtype=_widest(b), device=a.device)
     for x in (a, b):
         if P.kind_of(x._ts_meta.dtype) in (0, 3):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {P.c_name(x._ts_meta.dtype)}")
