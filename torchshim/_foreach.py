@@ -167,10 +167,22 @@ def _in_place(function):
     def each(self, *args, **kwargs):
         if not isinstance(self, (list, tuple)):
             return function(self, *args, **kwargs)
+        if not context.grad:
+            return function(self, *args, **kwargs)
+        owners = [t for t in self if isinstance(t, Tensor)]
+        owners += [t._ts_view.base for t in owners if t._ts_view is not None and t._ts_view.base is not None]
+        before = [t._ts_edge for t in owners]
+        try:
+            return tracked(self, *args, **kwargs)
+        except Exception:                      # what was written by then was so without a history
+            for t, e in zip(owners, before):
+                t._ts_edge = e
+            raise
+
+    def tracked(self, *args, **kwargs):
         n = len(self)
         last = {id(t): k for k, t in enumerate(self)}
-        if not context.grad or len(last) == n and (n == 1 or not all([isinstance(t, Tensor) for t in self])
-                                                   or len({id(t._ts_st) for t in self}) == n):
+        if len(last) == n and (n == 1 or not all([isinstance(t, Tensor) for t in self]) or len({id(t._ts_st) for t in self}) == n):
             return function(self, *args, **kwargs)
         for k, t in enumerate(self):
             if not isinstance(t, Tensor):

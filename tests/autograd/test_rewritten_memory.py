@@ -92,3 +92,52 @@ def test_a_view_twice_in_a_list_without_gradients_learns_of_its_history_later():
     assert y.grad_fn.name() == "AsStridedBackward0" and y.tolist() == [[1.5]]
     (y * 2).sum().backward()
     assert x.grad.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("view, name", [(lambda b: b, "MulBackward0"), (lambda b: b[:2], "AsStridedBackward0")])
+def test_a_list_that_cannot_be_written_to_its_end_gets_no_histories(view, name):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 2
+    y = view(base)
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Bool"):
+        torch._foreach_add_([y, torch.tensor([True])], 1)
+    assert y._version == 1 and y.grad_fn.name() == name and base.grad_fn.name() == "MulBackward0" and base.tolist()[0] == 3.0
+    base.sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
+
+
+class _Kept(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.saved_tensors[0]
+
+
+def test_a_function_that_saved_a_view_tells_that_its_history_was_lost():
+    base = torch.ones(4, requires_grad=True) * 2
+    y = _Kept.apply(base.chunk(2)[0])
+    base.neg_()
+    with pytest.raises(RuntimeError, match="Output 0 of Split is a view and its base or another view of its base has been modified"):
+        y.sum().backward()
+
+
+def test_what_was_saved_and_not_written_is_shown():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    z = y.xlogy(y.abs() + 1)
+    y.add_(1)
+    assert z.grad_fn._saved_other.tolist() == [2.0, 3.0]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.grad_fn._saved_self
+
+
+def test_nothing_that_is_expanded_may_be_written():
+    x = torch.tensor([], requires_grad=True)
+    y = (x * 2).expand(2, 0)
+    y.neg_()
+    y.sum().backward()
+    assert x.grad.shape == (0,)

@@ -540,7 +540,7 @@ def _copy_slices(node, g, mode):
     else:
         inner = _apply(node.fn, {0: part}, mode)
     kept, m = inner[0], node.steps[-1][0].out_metas[0]
-    if node.fn is not None and 0 in m.strides and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+    if node.fn is not None and m.numel and 0 in m.strides and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            "Please clone() the tensor before performing the operation.")
     if kept is None:

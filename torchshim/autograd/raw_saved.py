@@ -71,7 +71,7 @@ class _Plain:
 
     def unpack(self):
         before = self.before
-        return saved_tensors(before, residuals(before) if before._ts_guard else list(before._ts_saved))[self.k]
+        return saved_tensors(before, residuals(before, self.k) if before._ts_guard else list(before._ts_saved))[self.k]
 
 
 def _prepare(node):
@@ -96,7 +96,7 @@ def _kept(node, k):
     if isinstance(node, HookedNode):
         held = node._ts_saved[k]
         return held if isinstance(held, Packed) else held.unpack()
-    return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved))[k]
+    return saved_tensors(node, residuals(node, k) if node._ts_guard else list(node._ts_saved))[k]
 
 
 def raw_saved(node, name):

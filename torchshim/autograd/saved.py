@@ -12,7 +12,7 @@ from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import RELEASED, UNWRAPPED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere, look
-from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
+from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, version as counted, without_history, without_number
 from ..tensor.core.storage import known_by, moved_from, read_steps
 from ..tensor.core.tensor import tensor_from
 from ..tensor.core.view import tensor_on
@@ -79,7 +79,7 @@ def _saved_attribute(node, name):
             k = names.index(name[7:])
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return _unpacked(node, k)
-            return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved), True)[k]
+            return saved_tensors(node, residuals(node, k) if node._ts_guard else list(node._ts_saved), True)[k]
         number = (name == "_saved_other" or name == "_saved_self" and type(node).__name__ not in UNWRAPPED) and (
             node._ts_nums and node._ts_inst.op.saves_number)
         if number and name == "_saved_other":
@@ -143,11 +143,12 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
             "changed in there or anywhere later. Good luck!")
 
 
-def residuals(node):
-    """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
+def residuals(node, only=None):
+    """What a node saved, checked, or `only` that at one place. A write through `.data` changes the saved tensor and is not noticed, as in
+    torch."""
     saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
     for k, st, version, gen, steps, offset, about in node._ts_guard:
-        if st.gen == gen:
+        if st.gen == gen or only is not None and k != only:
             continue
         if k >= len(args):
             if st.version == version:
@@ -236,7 +237,10 @@ DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. 
 
 
 def written_error(t, st, version):
-    """The error for a tensor that was saved at a version and written since, as it is now."""
+    """The error for a tensor that was saved at a version and written since, as it is now: a view whose history was lost by that says so."""
+    vw = t._ts_view
+    if vw is not None and vw.base is not None and vw.creation is not None and vw.seen != counted(t) and not without_history(t):
+        return RuntimeError(creation_error(t, vw, True))
     target, nr = end_of(edge(t))
     return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
 
