@@ -73,3 +73,22 @@ def test_the_table_of_a_tensors_hooks():
     y._backward_hooks = None                   # the node keeps its own
     y.sum().backward()
     assert x.grad.tolist() == [30, 30]
+
+
+@pytest.mark.parametrize("f, wanted, seen", [
+    (torch.mul, "a", [[3.0], None]), (torch.mul, "b", [None, [2.0]]), (torch.mul, "y", [None, None]), (torch.mul, "ya", [[3.0], None]),
+    (lambda a, b: torch.cat([a, b]), "a", [[1.0], [1.0]]), (lambda a, b: torch.cat([a, b]), "y", [None, None]),
+    (lambda a, b: torch.cat([a, b]), "ya", [[1.0], [1.0]])])
+def test_hooks_of_nodes_see_those_gradients_alone_that_lead_to_what_is_asked_for(f, wanted, seen):
+    """Of a list all, if one does. `inputs=` runs the node of a result, too, `autograd.grad` stops before it."""
+    for accumulate in (False, True):
+        for create_graph in (False, True):
+            a, b = torch.tensor([2.], requires_grad=True), torch.tensor([3.], requires_grad=True)
+            y, told = f(a, b), []
+            y.grad_fn.register_hook(lambda made, given: told.append([None if g is None else g.tolist() for g in made]))
+            ends = [{"a": a, "b": b, "y": y}[n] for n in wanted]
+            if accumulate:
+                y.sum().backward(inputs=ends, create_graph=create_graph)
+            else:
+                torch.autograd.grad(y.sum(), ends, create_graph=create_graph)
+            assert told == ([] if wanted == "y" and not accumulate else [seen])

@@ -131,3 +131,23 @@ def test_a_reshape_that_sees_memory_with_gaps_is_called_an_alias():
 def test_edges_of_numbers_and_of_what_says_where(f, n):
     y = f(torch.ones(3, requires_grad=True) * 1)
     assert [g and g.name() for g, _ in y.grad_fn.next_functions] == ["MulBackward0", None][:n]
+
+
+def _below(y):
+    return [g and g.name() for g, _ in y.grad_fn.next_functions]
+
+
+@pytest.mark.parametrize("f", [
+    torch.heaviside, torch.floor_divide, lambda x, y: x.scatter(0, torch.tensor([0, 1]), y, reduce="add"),
+    lambda x, y: (x * 1).heaviside_(y * 1)])
+def test_what_has_no_derivative_has_edges_to_what_wants_one_alone(f):
+    x, y = torch.ones(2), torch.ones(2, requires_grad=True) * 1
+    assert _below(f(x, y)) == ["MulBackward0"] and _below(f(y, y)) == ["MulBackward0"] * 2
+
+
+def test_what_has_no_second_derivative_has_the_cotangent_first():
+    x = torch.ones(2, requires_grad=True)
+    for g, below in ((torch.ones(2), ["torch::autograd::AccumulateGrad"]),
+                     (torch.ones(2, requires_grad=True) * 2, ["MulBackward0", "torch::autograd::AccumulateGrad"])):
+        made, = torch.autograd.grad(torch.nn.functional.hardsigmoid(x), x, g, create_graph=True)
+        assert made.grad_fn.name() == "torch::autograd::NotImplemented" and _below(made) == below

@@ -274,3 +274,13 @@ def test_a_write_that_was_refused_leaves_no_check_behind():
     with pytest.raises(RuntimeError, match="^a leaf Variable"):
         x.masked_scatter_(x.detach() * 1 > 0, source)
     assert (x * 2).tolist() == [2.0, 2.0]
+
+
+def test_of_inference_tensors_alone_nothing_is_saved():
+    with torch.inference_mode():
+        x = torch.ones(2, requires_grad=True)
+    y = torch.ones(3, requires_grad=True)
+    with pytest.raises(IndexError, match="^Dimension out of range"):
+        x.logcumsumexp(5)
+    with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved"):
+        x * y

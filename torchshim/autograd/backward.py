@@ -273,8 +273,9 @@ class _Walk:
         """Whether the gradient of what the walk reached is asked for, or leads to one that is."""
         return self.wanted is None or id(target) in self.wanted or bool(self.needed.get(id(target)))
 
-    def part(self, node):
-        """What a node computes where not all of its gradients lead to what is asked for: see `second_order.Part`. None where all do."""
+    def part(self, node, led=None):
+        """What a node computes where not all of its gradients lead to what is asked for: see `second_order.Part`. None where all do.
+        `led`: for each edge whether its gradient is wanted, where somebody looks at them all."""
         plan, needs, edges = node._ts_plan, 0, node._ts_next
         if plan is None or len(plan.needs) < 2 or node._ts_custom_backward is not None:
             return None
@@ -293,9 +294,22 @@ class _Walk:
             if e.__class__ is AccumulateGrad:
                 e = e.variable
             e = id(e)
-            if e in wanted or needed.get(e):
+            if e in wanted or needed.get(e) or led is not None and led[i]:
                 needs |= 1 << i
         return part_of(plan, needs) if needs and needs.bit_count() < len(plan.needs) else None
+
+    def led(self, node):
+        """For each edge whether hooks see its gradient: torch computes those alone that lead to what is asked for, but all of a list if any
+        does."""
+        leads, at = [e is not None and self.executes(end_of(e)[0]) for e in node._ts_next], 0
+        for x in getattr(node._ts_inst, "layout", ()):
+            if x.__class__ is tuple and T in x:
+                n = x.count(T)
+                leads[at:at + n] = [any(leads[at:at + n])] * n
+                at += n
+            else:
+                at += x is T
+        return leads
 
     def passed_by(self, root, box):
         """A root that leads to no input: only what belongs to its tensors happens."""
@@ -325,8 +339,12 @@ class _Walk:
         if self.log is not None:
             self.log.node(node)
         self.box = box                         # for what unpacks saved tensors
-        grads = self.apply(node, box, self.mode, None if self.wanted is None or self.mode.narrow is False else self.part(node))
+        seen = extra is not None and extra.post and self.wanted is not None and not hasattr(node, "_ts_forward_cls")
+        led = self.led(node) if seen else None
+        grads = self.apply(node, box, self.mode, None if self.wanted is None or self.mode.narrow is False else self.part(node, led))
         if extra is not None and extra.post:
+            if seen:
+                grads = [g if there else None for g, there in zip(grads, led)]
             grads = node_hooks.after(node, grads, box, self.mode, extra)
         if not self.retain_graph:
             node._ts_release()

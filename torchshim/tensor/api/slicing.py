@@ -184,8 +184,12 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 def _apart(pieces, name):
-    if context.inference or is_inference(pieces[0]):
-        return pieces                          # which nothing is followed of
+    if is_inference(pieces[0]):
+        return pieces
+    if context.inference:                      # nothing is followed of them: they stay views, which count for themselves
+        for p in pieces:
+            p._ts_more().version, p._ts_view.seen = [0], 0
+        return pieces
     e = pieces[0]._ts_edge
     if e is not None:
         e[0].__class__ = node_class(name)

@@ -14,6 +14,9 @@ class _Undefined(Node):
     def _ts_out_meta(self, nr):
         return self.meta
 
+    def _ts_places(self, per_edge):
+        return per_edge
+
     def _ts_custom_backward(self, box, mode):
         raise self.error
 
@@ -31,5 +34,8 @@ def undefined(result, sources, name, error):
 
 
 def no_derivative(result, sources, what):
-    """`result` of an operator that has no derivative at all; `what` is the operator's name in the error."""
+    """`result` of an operator that has no derivative at all; `what` is the operator's name in the error. Those that torch names with their
+    namespace have edges to what wants a gradient alone."""
+    if what.startswith("aten::"):
+        sources = [s for s in sources if isinstance(s, TensorBase) and edge(s) is not None]
     return undefined(result, sources, "NotImplemented", RuntimeError(f"derivative for {what} is not implemented"))

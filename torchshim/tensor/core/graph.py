@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections import OrderedDict
 
-from ...engine import context, meta_of
+from ...engine import VjpOp, context, meta_of
 from ...ops import promotion as P
 from ...ops.registry import Op, T
 
@@ -103,12 +103,17 @@ class Node:
 
     def _ts_places(self, per_edge):
         """What there is for each of `_ts_next`, in the places that torch counts: a number where a tensor could be has one too (None)."""
-        inst = self._ts_inst
+        inst, name = self._ts_inst, type(self).__name__
+        if name == "NotImplemented":           # torch's fallback knows only what wants a gradient
+            there = [x for x, e in zip(per_edge, self._ts_next) if e is not None]
+            given = [e for e in self._ts_next[:len(inst.op.plan_of.args + inst.op.plan_of.outs)] if e is not None] if (
+                inst is not None and inst.op.__class__ is VjpOp) else ()
+            return there[len(given):] + there[:len(given)]         # cotangents come first
         params = getattr(inst and inst.op, "params", None)
         if params is None or len(params) != len(inst.layout):
             return per_edge
         op = getattr(inst.op, "op", inst.op)                           # of an operator in place it is the one it is made of
-        left, out, name = iter(per_edge), [], type(self).__name__
+        left, out = iter(per_edge), []
         numbers = (op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING) and name not in UNWRAPPED
         absent = [None] if name in _WITH_ABSENT else []
         for p, x in zip(params, inst.layout):
@@ -427,8 +432,8 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
     """After an operator refused its operands: torch notes what it saves before it looks at shapes, and refuses inference tensors there.
     What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one, or
     a matrix and vectors, and with their own dtypes or with one that has a gradient."""
-    if op.composed or not any([unversioned(t) for t in tensors]):
-        return
+    if op.composed or {unversioned(t) for t in tensors} != {True, False}:
+        return                                 # of such tensors alone there are no gradients: nothing is saved
     followed = [m.dtype for m, e in zip(metas, edges) if e is not None]
     own = [m.ndim for m in metas]
     for ndims, d in [(n, d) for d in (None, *followed[:1]) for n in (own, (3, 3), (2, 2), (1, 1), (2, 1))]:

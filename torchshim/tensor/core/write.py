@@ -275,7 +275,7 @@ class CopySlices(Node):
         return self.meta
 
     def _ts_places(self, per_edge):
-        return per_edge if self.fn is None else self.fn._ts_places(per_edge)
+        return per_edge if self.fn is None else [per_edge[0], *self.fn._ts_places(per_edge)[1:]]
 
     def _ts_release(self):
         self._ts_saved = self.fn = None            # whatever it saved; what leads to the write's own node may still go through that
