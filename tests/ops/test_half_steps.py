@@ -15,3 +15,18 @@ def test_rounded_quotients(dtype, a, b, floor, trunc):
 def test_numbers_are_as_wide_as_torch_takes_them():
     assert torch.lerp(torch.zeros(1).half(), torch.full((1,), 0.1).half(), 70000).item() == 7000
     assert torch.nn.functional.hardshrink(torch.tensor([0.3, 0.31], dtype=torch.bfloat16), 0.3)[0].item() == 0
+
+
+HALF, BF = torch.float16, torch.bfloat16
+
+
+@pytest.mark.parametrize("call, expected", [
+    (lambda x: torch.mul(torch.tensor(70000.3), x(BF)), [7.03125, 140288.0, 21102592.0]),
+    (lambda x: torch.div(torch.tensor(70000.3), x(BF)), [700448768.0, 35072.0, 234.0]),
+    (lambda x: torch.true_divide(torch.tensor(0.1), x(HALF)), [999.5, 0.04998779296875, 0.0003333091735839844]),
+    (lambda x: torch.floor_divide(torch.tensor(1e10), x(HALF)).isnan(), [True] * 3),
+    (lambda x: (10 ** 10 // x(HALF)).isnan(), [True] * 3),
+    (lambda x: torch.floor_divide(x(BF), torch.tensor(0.1)), [0.0, 19.0, 2992.0]),
+    (lambda x: torch.div(x(BF), torch.tensor(0.1), rounding_mode="floor"), [0.0, 19.0, 2992.0])])
+def test_a_single_number_is_wide_only_as_the_second_operand(call, expected):
+    assert call(lambda dtype: torch.tensor([1e-4, 2, 300.], dtype=dtype)).tolist() == expected

@@ -142,3 +142,35 @@ def test_special_functions_of_x(name):
     with pytest.raises(TypeError, match=rf"^special_{name}\(\): argument 'x' \(position 1\) must be Tensor, not int$"):
         f(2)
     assert torch.special.bessel_j0(input=t(2)).equal(torch.special.bessel_j0(t(2)))
+
+
+UNFIT = "value cannot be converted to type {} without overflow"
+UNSIGNED = "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Bool and UInt64"
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: torch.tensor([2], dtype=torch.uint8) ** 256, RuntimeError, UNFIT.format("uint8_t")),
+    (lambda: torch.pow(torch.tensor([], dtype=torch.int8), 300), RuntimeError, UNFIT.format("int8_t")),
+    (lambda: torch.tensor([2], dtype=torch.int32).pow_(10 ** 10), RuntimeError, UNFIT.format("int")),
+    (lambda: torch.pow(torch.ones(1).half(), 70000), RuntimeError, UNFIT.format("c10::Half")),
+    (lambda: torch.pow(torch.ones(1).bfloat16(), 1e39), RuntimeError, UNFIT.format("c10::BFloat16")),
+    (lambda: torch.ones(1) + 2 ** 64, OverflowError, "int too big to convert"),
+    (lambda: torch.ones(1) == 2 ** 64, OverflowError, "int too big to convert"),
+    (lambda: torch.tensor([True]) + 2 ** 63, RuntimeError, UNSIGNED),
+    (lambda: torch.tensor([True]) == 2 ** 63, RuntimeError, UNSIGNED),
+    (lambda: torch.clamp(torch.tensor([True]), True), NotImplementedError, "\"clamp_min_scalar_cpu\" not implemented for 'Bool'"),
+    (lambda: torch.clamp_max(torch.tensor([True]), True), NotImplementedError, "\"clamp_max_scalar_cpu\" not implemented for 'Bool'"),
+    (lambda: torch.clamp(torch.tensor([True]), True, True), NotImplementedError, "\"clamp_scalar_cpu\" not implemented for 'Bool'"),
+    (lambda: torch.clamp(torch.tensor([1]), 1j), NotImplementedError, "clamp is not supported for complex types"),
+    (lambda: torch.clamp(torch.ones(1) + 0j, 1e300), NotImplementedError, "clamp is not supported for complex types"),
+    (lambda: torch.nansum(torch.ones(3), dtype=torch.complex64), NotImplementedError, "\"nansum_cpu\" not implemented for 'ComplexFloat'")])
+def test_numbers_that_fit_no_kernel(call, error, text):
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value) == text
+
+
+def test_truths_as_exponents_of_complex_numbers():
+    x = torch.tensor([0, 1, 3], dtype=torch.complex64)
+    assert repr(torch.pow(x, True).tolist()) == "[0j, (1+0j), (3+0j)]" and torch.pow(x, False).tolist() == [1, 1, 1]
+    assert torch.clamp(torch.tensor([True, False]), 1).tolist() == [1, 1] and torch.ones(1).add(2 ** 63).item() == 2 ** 63

@@ -193,7 +193,7 @@ def floor_quotient(a, b, half=None):
     """Floor division that is exact where the quotient is (Python's algorithm); x / 0 stays what IEEE says."""
     if not is_float(a):
         return jnp.floor_divide(a, b)
-    rounded = (lambda x: x) if half is None or b.ndim < a.ndim else lambda x: x.astype(half).astype(x.dtype)
+    rounded = (lambda x: x) if half is None or b.ndim == 0 else lambda x: x.astype(half).astype(x.dtype)
     mod = rounded(jax.lax.rem(a, b))
     q = rounded(rounded(a - mod) / b)
     q = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), rounded(q - 1), q)
@@ -212,7 +212,7 @@ def quotient(self, other, rounding_mode, half=None):
     if not is_float(self):
         return jax.lax.div(self, other)
     q = self / other
-    return jnp.trunc(q if half is None else q.astype(half).astype(q.dtype))
+    return jnp.trunc(q if half is None or other.ndim == 0 else q.astype(half).astype(q.dtype))
 
 
 def _div_name(inst):

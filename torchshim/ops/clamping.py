@@ -7,7 +7,7 @@ import numpy as np
 from . import promotion as P
 from .arithmetic import NUMBERS, named
 from .layout import chosen
-from .registry import SC, SF, SI, T, common_of, op
+from .registry import SB, SC, SF, SI, T, common_of, op
 
 
 # Of two equal operands torch keeps the first, which shows in the sign of zeros, and the primitives the second; nan wins from either side.
@@ -24,10 +24,11 @@ def check_clamp(self, min, max):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if None not in (min, max) and hasattr(min, "dtype") != hasattr(max, "dtype") and getattr(min, "ndim", 0) + getattr(max, "ndim", 0):
         raise TypeError("clamp() received an invalid combination of arguments: min and max must be two tensors or two numbers")
-    if P.kind_of(self.dtype) == 3:
+    if P.kind_of(self.dtype) == 3 or SC in (min, max) and P.kind_of(self.dtype) < 2:
         raise NotImplementedError("clamp is not supported for complex types")
     if self.dtype == np.bool_ and all([getattr(bound, "dtype", None) == np.bool_ for bound in (min, max)]):
         raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+    _refuse_truths("clamp_min_scalar_cpu" if max is None else "clamp_max_scalar_cpu" if min is None else "clamp_scalar_cpu", self, min, max)
     for bound, kernel in ((min, "maximum_cpu"), (max, "minimum_cpu")):
         if bound is SC:
             raise RuntimeError("value cannot be converted to type double without overflow")
@@ -35,11 +36,19 @@ def check_clamp(self, min, max):
             raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of((self, bound)))}\'')
 
 
+def _refuse_truths(kernel, self, *bounds):
+    """No kernel bounds truths by truths alone."""
+    if self.dtype == np.bool_ and all([bound is None or bound is SB for bound in bounds]):
+        raise NotImplementedError(f'"{kernel}" not implemented for \'Bool\'')
+
+
 def refuse_beyond(self, *bounds):
     """torch's error for numbers that the result's dtype cannot hold."""
     for n in bounds:
         if n.__class__ is float or n.__class__ is int:
             d = self.dtype
+            if P.kind_of(d) == 3:              # which are refused for what they are
+                return
             if d == P.float32 and -1e38 < n < 1e38:
                 continue
             if P.kind_of(d) < 2:
@@ -75,6 +84,7 @@ def check_bound(kernel):
         if bound is SC or P.kind_of(common_of(tensors)) == 3:
             raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of(tensors))}\'' if len(tensors) == 2 else
                                       "clamp is not supported for complex types")
+        _refuse_truths(kernel.replace("maximum", "clamp_min_scalar").replace("minimum", "clamp_max_scalar"), self, bound)
     return check
 
 

@@ -92,6 +92,8 @@ def nansum(self, dim, keepdim, dtype):
     if is_complex(self):
         raise RuntimeError("nansum on CPU does not support complex inputs")
     x, out = summable(self, dtype)
+    if P.kind_of(out) == 3:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{P.c_name(out)}'")
     if is_float(x):
         x = without_nan(x)
     return cast(jnp.sum(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)

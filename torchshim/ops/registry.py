@@ -17,7 +17,8 @@ promote:
 nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
   scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they
-  have no part in choosing the result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded.
+  have no part in choosing the result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded, unless
+  they come first; steps with one are not rounded either.
   saves_number: they count among what backward saves. saves: the names of tensor parameters and of results ("result", where they have none) that
   torch keeps for backward, where the gradient here would read others, or fewer: they are kept, and so must not be written before; other
   results are not. "source for self": where self wants a gradient. "own": each operand for its own gradient. Or a function of the Instance
@@ -329,13 +330,15 @@ class Op(Operator):
         given, promote = core, self.promotion(layout)
         core = given or self.core
         compute = None if common is None else P.compute_dtype(common)
+        stepwise = False
         if not given and compute != common and promote in ("arith", "float"):
             stepwise = self.half_steps is True or self.half_steps and common is P.complex32
             core = functools.partial(self.body, half=common) if stepwise else self.body
             if self.partials is not None:
                 core = with_partials(core, self.partials, self.params, common)
         elementwise = self.elementwise
-        wide, tensor_places = self.wide_number and common is not P.complex32, [p.kind == "tensor" for p in self.params]
+        wide = [k > 0 and self.wide_number and common is not P.complex32 for k in range(len(self.params))]
+        tensor_places = [p.kind == "tensor" for p in self.params]
         own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
 
         def fn(*flat):
@@ -345,14 +348,14 @@ class Op(Operator):
             arrays = [next(it) for _ in range(n_tensors)]
             shape = broadcast_shapes([a.shape for a in arrays]) if elementwise else None
             ai = iter(arrays)
-            for x, own, tensorlike in zip(layout, own_dtype, tensor_places):
+            for x, own, tensorlike, unrounded in zip(layout, own_dtype, tensor_places, wide):
                 if x is T:
                     a = next(ai)
                     if compute is not None and not own:
-                        if a.dtype != common and not (wide and a.ndim == 0):
+                        if a.dtype != common and not (unrounded and a.ndim == 0):
                             a = cast(a, common)
                         a = cast(a, compute)
-                    if elementwise and a.shape != shape:
+                    if elementwise and a.shape != shape and not (stepwise and unrounded and a.ndim == 0):
                         a = jnp.broadcast_to(a, shape)
                 elif x.__class__ is tuple and any(y is T for y in x):
                     a = [next(ai) if y is T else y for y in x]
@@ -366,7 +369,7 @@ class Op(Operator):
                         if x is SB:
                             a = a != 0
                     if compute is not None:
-                        if tensorlike and not wide and compute != common:
+                        if tensorlike and not unrounded and compute != common:
                             a = cast(a, common)
                         a = cast(a, compute if not (P.kind_of(compute) == 0 and x is not SB) else a.dtype)
                 else:

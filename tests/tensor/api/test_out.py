@@ -129,3 +129,47 @@ def test_sorts_and_norms_want_their_own_dtype(call, dtype, text):
     with pytest.raises(RuntimeError) as e:
         call(torch.ones(3, 3), torch.zeros(0, dtype=dtype))
     assert str(e.value) == text
+
+
+EMPTY, WIDE, LONG, COMPLEX = [lambda dtype=dtype: torch.empty(0, dtype=dtype) for dtype in (
+    torch.float32, torch.float64, torch.int64, torch.complex64)]
+
+
+@pytest.mark.parametrize("call, out, text", [
+    (torch.linalg.qr, (EMPTY, WIDE), "Expected out tensor to have dtype float, but got double instead"),
+    (torch.linalg.svd, (EMPTY, EMPTY, WIDE), "Expected out tensor to have dtype float, but got double instead"),
+    (torch.linalg.svd, (LONG, EMPTY, EMPTY), "Expected out tensor to have dtype float, but got long int instead"),
+    (torch.svd, (EMPTY, WIDE, EMPTY), "Expected out tensor to have dtype float, but got double instead"),
+    (torch.linalg.eigh, (EMPTY, WIDE), "Expected out tensor to have dtype float, but got double instead"),
+    (torch.linalg.lu, (EMPTY, EMPTY, WIDE), "Expected out tensor to have dtype float, but got double instead"),
+    (torch.linalg.lu_factor, (EMPTY, EMPTY), "Expected out tensor to have dtype int, but got float instead"),
+    (torch.linalg.eig, (COMPLEX, EMPTY), "torch.linalg.eig: Expected eigenvectors to be safely castable from ComplexFloat dtype, but got "
+                                         "eigenvectors with dtype Float")])
+def test_decompositions_want_their_own_dtypes(call, out, text):
+    with pytest.raises(RuntimeError) as e:
+        call(torch.eye(3), out=tuple([make() for make in out]))
+    assert str(e.value) == text
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x, out: torch.mv(x, x[0], out=out(3, dtype=torch.float64)),
+     "addmv input tensors must have the same dtype, but got Double, Float, and Float"),
+    (lambda x, out: torch.chain_matmul(x, x, out=out(3, 3, dtype=torch.float64)),
+     "multi_dot(): expected out tensor to have dtype float but got double"),
+    (lambda x, out: torch.linalg.eigvals(x, out=out(3)),
+     "torch.linalg.eigvals: Expected eigenvalues to be safely castable from ComplexFloat dtype, but got eigenvalues with dtype Float"),
+    (lambda x, out: torch.sin(x, out=out(3, 3, device="meta")),
+     "Attempting to copy from device cpu to device meta, but cross-device copies are not allowed!"),
+    (lambda x, out: torch.sum(x.to("meta"), 1, out=out(3)),
+     "Attempting to copy from device meta to device cpu, but cross-device copies are not allowed!"),
+    (lambda x, out: torch.gather(x, 1, torch.zeros(3, 1, dtype=torch.int64), out=out(3, 1, device="meta")),
+     "Expected out tensor to have device cpu, but got meta instead")])
+def test_products_and_places_have_words_of_their_own(call, text):
+    with pytest.raises(RuntimeError) as e:
+        call(torch.eye(3), torch.empty)
+    assert str(e.value) == text
+
+
+def test_zeros_and_ones_are_drawn_into_any_dtype():
+    out = torch.bernoulli(torch.ones(3), out=torch.empty(3, dtype=torch.int64))
+    assert out.dtype == torch.int64 and out.tolist() == [1, 1, 1]

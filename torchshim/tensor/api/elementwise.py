@@ -26,7 +26,8 @@ STATIC_FLOATS = {0.5: (T, 0.5), -0.5: (T, -0.5)} | {float(p): STATIC_POWERS[p] f
 # -- pow -----------------------------------------------------------------------------------------------------------------
 def _pow_layout(self, exponent):
     """(layout, numbers, kinds) for a number as the exponent: the common ones are part of the program."""
-    whole = P.kind_of(read(self).meta.dtype) < 2
+    dtype = read(self).meta.dtype
+    whole = P.kind_of(dtype) < 2
     lay = None
     if exponent.__class__ is int:
         if exponent < 0 and whole:
@@ -34,8 +35,12 @@ def _pow_layout(self, exponent):
         lay = STATIC_POWERS.get(exponent)
     elif exponent.__class__ is float and not whole:
         lay = STATIC_FLOATS.get(exponent)
+    elif exponent.__class__ is bool and not whole:
+        lay = STATIC_POWERS[int(exponent)]
     if lay is not None:
         return lay, (), ""
+    if whole and exponent.__class__ is int or dtype in (P.float16, P.bfloat16) and exponent.__class__ in (int, float):
+        P.refuse_beyond(exponent, P.int64 if dtype == np.bool_ else dtype)
     nums = []
     token = pack(exponent, nums)
     return (T, token), nums, PACKED[token]

@@ -37,7 +37,7 @@ _SAME = {
         view_copy avg_pool2d avg_pool3d
         linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
-        linalg_svdvals linalg_vector_norm mv cumsum cumprod sum prod""",
+        linalg_svdvals linalg_svd svd linalg_qr qr linalg_eigh linalg_vector_norm cumsum cumprod sum prod""",
     FOUND: "bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
     SCALAR_TYPE: "logsigmoid linalg_solve_triangular native_batch_norm",
     "expected scalar_type {want} but found {got}": "cummax cummin logcumsumexp",
@@ -53,7 +53,8 @@ _SAME = {
     "linalg.matrix_norm expected out tensor dtype {want} but got: {got}": "linalg_matrix_norm nuclear_norm",
     "linalg.norm expected out tensor dtype {want} but got: {got}": "linalg_norm",
     "linalg.vecdot: Expected out of dtype{want} but found {got}": "linalg_vecdot",
-    "multi_dot(): expected out tensor to have dtype {want_cpp} but got {got_cpp}": "linalg_multi_dot",
+    "multi_dot(): expected out tensor to have dtype {want_cpp} but got {got_cpp}": "linalg_multi_dot chain_matmul",
+    "addmv input tensors must have the same dtype, but got {got}, {want}, and {want}": "mv",
     "tensordot: Expected the output tensor to have dtype {want}, but got an output tensor with dtype {got}": "tensordot inner",
     "the output given to float_power has dtype {got} but the operation's result requires dtype {want}": "float_power",
     "nan_to_num: dtype of out: {got} should be same as input: {want}": "nan_to_num",
@@ -73,6 +74,9 @@ _SAME = {
 #: Operators that copy their result into what they have resized, which does not lie as that.
 _CONTIGUOUS = {"cholesky", "cholesky_solve", "linalg_tensorinv"}
 
+#: How the names of those begin that themselves ask where an out tensor is; for others what copies into it does.
+_OWN_DEVICE = "linalg_", "gather", "max", "min"
+
 #: Where others than CASTABLE speak of what cannot be cast.
 _CASTABLE = {
     CAT: "cat concat concatenate stack hstack vstack row_stack dstack column_stack",
@@ -86,6 +90,8 @@ _CASTABLE = {
     "torch.linalg.householder_product: " + SAFELY: "linalg_householder_product orgqr",
     "linalg.pinv: " + SAFELY: "linalg_pinv pinverse",
     "linalg.cond: " + SAFELY: "linalg_cond",
+    "torch.linalg.eig: " + SAFELY: "linalg_eig",
+    "torch.linalg.eigvals: " + SAFELY.replace("{field}", "eigenvalues"): "linalg_eigvals",
     "cholesky: " + SAFELY: "cholesky",
     "cholesky_inverse: " + SAFELY: "cholesky_inverse",
     "cholesky_solve: " + SAFELY: "cholesky_solve",
@@ -129,7 +135,7 @@ RULES |= {name: ((_floating, FLOATING),) for name in _CASTABLE[FLOATING].split()
 #: Whose results have no derivative, so that torch does not ask for that of an out tensor.
 _TRUTHS = (lambda want, got: True, ""),
 RULES |= {name: _TRUTHS for name in "eq ne lt le gt ge logical_not logical_and logical_or logical_xor".split()}
-RULES["lu"] = ()
+RULES["lu"] = RULES["bernoulli"] = ()
 RULES |= {name: ((_bool_or_byte, "{name} only supports bool tensor for result, got: {got}"),) for name in ("all", "any")}
 RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "fft_ihfft")}
 RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
@@ -238,6 +244,10 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         operands = ()
     elif operands:
         same_device(result._ts_meta.device, out._ts_meta.device)
+    if result._ts_meta.device != out._ts_meta.device and "meta" in (result.device.type, out.device.type):
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead"
+                           if name.startswith(_OWN_DEVICE) else f"Attempting to copy from device {result.device} to device {out.device}, but "
+                           "cross-device copies are not allowed!")
     if out.shape != result.shape:
         if out.numel() > 0:
             warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "

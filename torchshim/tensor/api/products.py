@@ -163,7 +163,7 @@ def chain_matmul(*matrices, out=None):
         if x.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead.")
     made = matrices[0] if len(matrices) == 1 else call(contractions.multi_dot, (matrices,))
-    return made if out is None else into(out, made, "chain_matmul")
+    return made if out is None else into(out, made, "chain_matmul", rule=() if len(matrices) == 1 else None)
 
 
 _addbmm_ = InplaceOp(L.addbmm)

@@ -15,6 +15,7 @@ from ...engine.site import TRACED_ERRORS, asked_by, call_at, is_ours, leaving
 from ...ops.schema import parse_schema
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .misfits import complain, misfit
+from . import return_types
 from .overloads import Overload, decided_by_values, foreign
 from .parameters import OTHER_NAMES, shown_name
 
@@ -344,6 +345,8 @@ class Declared:
 
     def __init__(self, schema):
         self.name, self.params, _ = parse_schema(schema)
+        if self.name in return_types.ALL:      # several results are written into a tuple
+            self.fields = return_types.ALL[self.name]._names
         self.numbers = _NUMBERS.get(self.name, ())
 
 

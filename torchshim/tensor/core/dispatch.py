@@ -34,19 +34,23 @@ def wrap(value, edge=None):
     return t
 
 
-def wrapped(x):
-    """An int as int64 holds it: torch takes up to 2**64 - 1 and wraps."""
+def wrapped(x, dtype=None):
+    """An int as int64 holds it: torch takes up to 2**64 - 1 and wraps, but does not say what that and a truth become."""
     if -2 ** 63 <= x < 2 ** 63:
         return x
     if 0 < x < 2 ** 64:
+        if dtype is not None and dtype.kind == "b":
+            raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Bool and UInt64")
         return x - 2 ** 64
     raise OverflowError("int too big to convert")
 
 
 def beyond_int64(a, x, layout):
     """`apply`'s last arguments for an int that int64 does not hold: a floating tensor takes it as a float, others wrap."""
-    if meta(a).dtype.kind in "iub":
-        return layout, (wrapped(x),), "i"
+    dtype = meta(a).dtype
+    if dtype.kind in "iub":
+        return layout, (wrapped(x, dtype),), "i"
+    wrapped(x)                                 # refused or not
     return tuple([SF if e is SI else e for e in layout]), (float(x),), "f"
 
 
