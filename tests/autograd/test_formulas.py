@@ -42,6 +42,27 @@ def test_gradients_without_a_derivative_say_so(f, name):
         g.sum().backward()
 
 
+def test_distances_are_differentiated_once_and_inverses_in_place_never():
+    x = torch.tensor([[0.5, 0.25], [0.125, 0.75]], requires_grad=True)
+    for distances, name in ((lambda: torch.cdist(x, x + 1), "cdist"), (lambda: torch.pdist(x), "pdist")):
+        g, = torch.autograd.grad(distances().sum(), x, create_graph=True)
+        with pytest.raises(NotImplementedError, match=f"^the derivative for '_{name}_backward' is not implemented.$"):
+            g.sum().backward()
+    g, = torch.autograd.grad(torch.cdist(x, x + 1, compute_mode="use_mm_for_euclid_dist").sum(), x, create_graph=True)
+    g.sum().backward()                         # these are products of matrices
+    for name in ("asinh", "acosh", "atanh"):
+        y = getattr(x + 0, name + "_")()
+        assert type(y.grad_fn).__name__ == f"{name.capitalize()}Backward1"
+        with pytest.raises(NotImplementedError, match=f"^the derivative for 'inplace version of {name}' is not implemented.$"):
+            y.sum().backward()
+    torch.asinh(x).sum().backward()
+
+
+def test_nothing_has_a_cholesky_decomposition_with_a_history():
+    for shape in ((0, 0), (0, 3, 3), (2, 0, 0)):
+        assert type(torch.cholesky(torch.rand(shape, requires_grad=True)).grad_fn).__name__ == "CholeskyBackward0"
+
+
 def test_draws_with_tensors_have_gradients_of_zeros():
     x = torch.rand(3, requires_grad=True)
     for made, name in ((torch.normal(x, 1.), "NormalBackward1"), (torch.normal(1., x), "NormalBackward2"),

@@ -338,6 +338,10 @@ def cdist(x1, x2, p, mode):
     return p_norm(gap, float(p), (gap.ndim - 1,), False).astype(x1.dtype)
 
 
+cdist.twice_refuses = lambda inst, needs: None if _squared_form(inst.op.inst) else NotImplementedError(
+    "the derivative for '_cdist_backward' is not implemented.")
+
+
 @jax.custom_jvp
 def _largest(gap):
     return jnp.max(jnp.abs(gap), -1)
@@ -401,3 +405,6 @@ def pdist(self, p):
     i = jnp.where(before(i) > k, i - 1, jnp.where(before(i + 1) <= k, i + 1, i))
     gap = x[i] - x[k - before(i) + i + 1]
     return (_largest(gap) if p == math.inf else p_norm(gap, float(p), (1,), False)).astype(self.dtype)
+
+
+pdist.twice_refuses = lambda inst, needs: NotImplementedError("the derivative for '_pdist_backward' is not implemented.")

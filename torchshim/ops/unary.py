@@ -25,6 +25,14 @@ def declare(name, f, doc, grad, aliases=(), **options):
               **options)(body)
 
 
+def _no_slope_in_place(inst, needs):
+    """back_refuses of inverses whose in-place forms have no derivative in torch."""
+    name = inst.grad_fn_name
+    if name.endswith("1"):
+        return NotImplementedError(f"the derivative for 'inplace version of {name.removesuffix('Backward1').lower()}' is not implemented.")
+    return None
+
+
 def _log_to(base, plain):
     """The logarithm; of float32 by way of float64: a quotient of float32 would miss log10(1e-9) = -9."""
     def log(x):
@@ -77,11 +85,12 @@ cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda 
 tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: plus_product(jnp.ones((), out.dtype), -out, out),),
                grad_back="TanhBackward")
 asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), inplace_grad="AsinhBackward1",
-                rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
-acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1", rule=(
-    lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
+                back_refuses=_no_slope_in_place, rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
+acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1",
+                back_refuses=_no_slope_in_place,
+                rule=(lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
 atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1",
-                rule=(lambda out, x: 1 / (1 - x * x),), grad_back="Div")
+                back_refuses=_no_slope_in_place, rule=(lambda out, x: 1 / (1 - x * x),), grad_back="Div")
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),

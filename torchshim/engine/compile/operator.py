@@ -41,6 +41,7 @@ class Operator:
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
+    twice_refuses = None       # the same of the Instance of its backward
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
     # operand); else None
     saves = None
@@ -140,6 +141,7 @@ class VjpOp(Operator):
     def __init__(self, inst, fn, plan, jaxpr=None, family=None):
         super().__init__(inst.op.name + "_backward")
         self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
+        self.back_refuses = inst.op.twice_refuses
 
     def key(self, layout, metas, kinds):
         """Cotangents come with their output's dtype and shape: one Instance serves all calls where they lie as their outputs."""

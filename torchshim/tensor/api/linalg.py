@@ -126,7 +126,7 @@ def _cholesky(input, upper=False):
     """torch.linalg.cholesky is its successor. Looks at the values."""
     need_tensor("cholesky", input)
     _deprecated("cholesky")
-    if not input.numel():                      # whatever its shape
+    if not input.numel() and (input.ndim < 2 or input.shape[-1] != input.shape[-2]):       # it may have any shape
         return input.clone()
     L, info = call(factor.cholesky_old, (input, upper))
     failed(info, _indefinite("cholesky"))
