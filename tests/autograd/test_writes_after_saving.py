@@ -282,3 +282,13 @@ def test_of_two_operands_the_kernels_names_say_which_is_named():
     x.sin_()
     with pytest.raises(RuntimeError, match="which is output 0 of Sin"):
         y.backward()
+
+
+@pytest.mark.parametrize("write", [lambda v, x: v.lerp_(x.cos(), 0.5), lambda v, x: v.add_(1), lambda v, x: v[0].mul_(x[0] * 1)])
+def test_who_made_it_is_told_of_what_was_written_through_a_detached_alias(write):
+    """The alias has a history then, the tensor keeps its own."""
+    x = torch.ones(3, requires_grad=True) * 2
+    v, y = x.detach(), x.cos()
+    write(v, x)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[3\]\], which is output 0 of Mul, is at version 1; expected version 0"):
+        y.sum().backward()

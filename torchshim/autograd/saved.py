@@ -13,7 +13,7 @@ from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import RELEASED, UNWRAPPED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere, look
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, version as counted, without_history, without_number
-from ..tensor.core.storage import known_by, moved_from, read_steps
+from ..tensor.core.storage import known_by, moved_from, read_steps, was_rewritten
 from ..tensor.core.tensor import tensor_from
 from ..tensor.core.view import tensor_on
 from . import anomaly_mode
@@ -274,9 +274,10 @@ def _written_through(node, k, st, version, steps, offset):
         if now is not None:
             return written_error(now, st, version)
     if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
-        producer = getattr(st, "writer", None) or target.name()
+        writer = getattr(st, "writer", None)   # who wrote it if it is gone; others may have written the memory
+        producer = writer if writer and was_rewritten(st, node._ts_next[i], steps, offset) else target.name()
         producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-        if steps and not producer.startswith("Unsafe") and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None
+        if steps and not producer.startswith("Unsafe") and (writer == "torch::autograd::CopySlices" or target._ts_inst is not None
                                                             and isinstance(target._ts_inst.op, LazyOp)):
             producer, nr = "AsStrided", 0      # its history is made anew
     return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)

@@ -6,13 +6,13 @@ from weakref import getweakrefs
 
 from ...engine import present
 from . import storage
-from .view import alias
+from .view import detached
 
 _EMPTY = object()          # a slot that was never set
 
 
 def deepcopy(t, memo):
-    """A tensor of its own; aliases inside one deepcopy stay aliases."""
+    """A tensor of its own; aliases inside one deepcopy stay aliases. As torch sets its memory, it counts one write, each alias for itself."""
     if id(t) in memo:
         return memo[id(t)]
     if not t.is_leaf:
@@ -23,11 +23,15 @@ def deepcopy(t, memo):
     _makes_its_like(t)
     key = ("torchshim storage", id(t._ts_st))
     st = memo.get(key)
-    if st is None:
+    first = st is None
+    if first:
         st = memo[key] = storage.new_storage(present(t._ts_st.value))
+        st.version += 1
         memo[("torchshim keep", id(t._ts_st))] = t._ts_st
     y = object.__new__(type(t))
     y._ts_st, y._ts_edge, y._ts_extra, y._ts_view = st, t._ts_edge, None, None
+    if not first:
+        y._ts_more().version = [1]
     if t._ts_view is not None:
         vw, old = storage.View.__new__(storage.View), t._ts_view
         vw.steps, vw.skip, vw.base, vw.offset, vw.meta = old.steps, 0, None, old.offset, old.meta
@@ -56,9 +60,11 @@ def _makes_its_like(t):
 
 
 def shallow(t):
-    """A new tensor object on the same storage."""
-    y = alias(t, t.storage_offset())
-    y._ts_edge, y._ts_extra, y._ts_view = t._ts_edge, t._ts_extra, t._ts_view
+    """A new leaf on the same memory, without a gradient; as torch makes it anew, it counts for itself: its memory was set once, a marked
+    one's is its data."""
+    y = detached(t)
+    y._ts_edge = True if t.requires_grad else None
+    y._ts_more().version = [int(not hasattr(type(t), "_ts_mark"))]
     y.__class__ = type(t)
     y.__dict__.update(t.__dict__)
     return y

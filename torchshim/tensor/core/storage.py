@@ -104,6 +104,11 @@ def _place(e, steps, offset):
     return where, tuple([id(inst) for inst, _ in steps]), offset
 
 
+def was_rewritten(st, e, steps, offset):
+    """Whether the tensor on `st` that had the edge `e`, and saw `steps` of it, got another history, be it there or gone."""
+    return _place(e, steps, offset) in getattr(st, "rewritten", ())
+
+
 def known_by(st, e, steps, offset):
     """The tensor on `st` that had the edge `e` before it got another history, and saw `steps` of it; None where there is none, or it is
     gone."""
