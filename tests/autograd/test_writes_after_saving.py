@@ -292,3 +292,15 @@ def test_who_made_it_is_told_of_what_was_written_through_a_detached_alias(write)
     write(v, x)
     with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[3\]\], which is output 0 of Mul, is at version 1; expected version 0"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("followed", [False, True])
+def test_a_saved_view_has_the_history_that_its_own_base_has(followed):
+    """Not that of what owns the memory: the base is detached from that."""
+    x = torch.ones(3, 3, requires_grad=True)
+    base = x[:2].detach()
+    y = torch.ones(3, requires_grad=True) * base[0]
+    base.add_(torch.ones(3, requires_grad=True) if followed else 1)
+    made = ", which is output 0 of AsStrided," if followed else ""
+    with pytest.raises(RuntimeError, match=rf"\[torch.FloatTensor \[3\]\]{made} is at version 1; expected version 0"):
+        y.sum().backward()

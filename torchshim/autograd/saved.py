@@ -178,7 +178,8 @@ def residuals(node, only=None):
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
                                                      None if e is None and not _followed(st, now) else "AsStrided")))
             continue
-        if e is None and about and now is None and _followed(st):      # a view gets a history when its base has one
+        if e is None and about and now is None and _followed(st, None if about.__class__ is str else about()):
+            # a view gets a history when its base has one
             wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, "AsStrided")))
             continue
         if _is_result(node, args[k]) and e is not None:

@@ -59,8 +59,8 @@ class Node:
 
     `_ts_saved` are the plan's residuals, None once released. `_ts_guard` tells of each residual that a tensor holds where it
     lies: (place in `_ts_saved`, storage, version, generation, view steps, offset, about), for the check that it was not written since.
-    `about`, or None, is of an operand that is a view its View.creation, or whether it has a base; of an output that was written through a
-    view, a weak reference to the view's edge.
+    `about`, or None, is of an operand that is a view its View.creation, or a weak reference to its base; of an output that was written
+    through a view, one to the view's edge.
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
@@ -415,7 +415,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                     if version != version and born == born:            # NaN, with the memory of another: `.data =`
                         raise RuntimeError("Inference tensors do not track version counter.")
                 guard.append((len(saved), st, version, st.gen, (), 0, None) if vw is None else
-                             (len(saved), st, version, st.gen, vw.steps, vw.offset, vw.creation or vw.base is not None))
+                             (len(saved), st, version, st.gen, vw.steps, vw.offset,
+                              vw.creation or (None if vw.base is None else weakref.ref(vw.base))))
             saved.append(vals[i])
         node._ts_saved, node._ts_guard = saved, guard
     else:
