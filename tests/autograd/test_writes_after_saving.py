@@ -1,4 +1,6 @@
 """What was saved for a second derivative, by a transform or a hook, is the memory that the program may still write."""
+import contextlib
+
 import pytest
 
 import torchshim as torch
@@ -303,4 +305,34 @@ def test_a_saved_view_has_the_history_that_its_own_base_has(followed):
     base.add_(torch.ones(3, requires_grad=True) if followed else 1)
     made = ", which is output 0 of AsStrided," if followed else ""
     with pytest.raises(RuntimeError, match=rf"\[torch.FloatTensor \[3\]\]{made} is at version 1; expected version 0"):
+        y.sum().backward()
+
+
+_LOST = "^A view was created in no_grad mode and its base or another view of its base has been modified inplace with grad mode enabled"
+
+
+@pytest.mark.parametrize("f, wanted, written, says", [
+    (torch.mul, True, "v", _LOST), (torch.mul, False, "v", None), (torch.mul, False, "w", None), (lambda v, w: v.sin(), False, "v", _LOST),
+    (lambda v, w: v.cumprod(0), False, "y", "output 0 of Cumprod"), (lambda v, w: v.exp(), False, "y", "output 0 of Exp"),
+    (torch.div, False, "w", r"\[torch.FloatTensor \[2\]\] is at version 1"), (torch.div, False, "v", None), (torch.pow, False, "v", _LOST)])
+def test_what_is_saved_of_a_view_without_history(f, wanted, written, says):
+    """torch leaves out what is read by one gradient of several alone, if that one goes nowhere."""
+    base = torch.ones(2, requires_grad=True) * 2
+    with torch.no_grad():
+        v = base[:]
+    w = torch.full((2,), 3., requires_grad=wanted) * 1
+    y = f(v, w)
+    with torch.no_grad():
+        {"v": v, "w": w, "y": y}[written].add_(1)
+    with contextlib.nullcontext() if says is None else pytest.raises(RuntimeError, match=says):
+        y.sum().backward()
+
+
+def test_a_view_without_history_whose_base_got_one_is_told():
+    base = torch.ones(2)
+    with torch.no_grad():
+        v = base[:]
+    y = v * torch.ones(2, requires_grad=True)
+    base.add_(torch.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match=_LOST):
         y.sum().backward()

@@ -173,13 +173,18 @@ def residuals(node, only=None):
         if about.__class__ is str and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
             wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, about)))
             continue
+        if about.__class__ is str and e is not None and leads_nowhere(e) and _followed(st, e._ts_view.base):
+            wrong.append((name, k, lambda t=e: RuntimeError(creation_error(t, t._ts_view, True))))
+            continue
         if shape:
             m = node._ts_inst.in_metas[args[k]]
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
                                                      None if e is None and not _followed(st, now) else "AsStrided")))
             continue
-        if e is None and about and now is None and _followed(st, None if about.__class__ is str else about()):
-            # a view gets a history when its base has one
+        if e is None and about and now is None and _base_followed(st, about):      # a view gets a history when its base has one
+            if about.__class__ is str:
+                wrong.append((name, k, functools.partial(_lost, st, steps, offset, None, about)))
+                continue
             wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, "AsStrided")))
             continue
         if _is_result(node, args[k]) and e is not None:
@@ -213,6 +218,16 @@ def _followed(st, t=None):
     return any([edge(x) is not None for x in owners])
 
 
+def _base_followed(st, about):
+    """Whether the base of a saved view has a history; `about`: what is known of the view, see Node."""
+    if about.__class__ is str:
+        return _followed(st)
+    base = about()
+    if base is not None:
+        return edge(base) is not None
+    return any([ref() is None for ref in getattr(st, "rewritten", {}).values()])       # it is gone: whether one got a history that is
+
+
 def _is_result(node, i):
     """Whether operand `i` of a gradient is what the differentiated operator returned: torch saves that apart from the tensor,
     and knows who made it."""
@@ -221,16 +236,16 @@ def _is_result(node, i):
 
 
 def _read_for_some(node, k):
-    """Whether torch saves what stands at place `k`: not where only gradients read it that go to a view without history."""
-    plan, needs = node._ts_plan, 0
-    for i in plan.needs:
-        e = node._ts_next[i]
-        if isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e):
-            needs |= 1 << i
-    if needs.bit_count() == len(plan.needs):
+    """Whether torch saves what stands at place `k`: not an operand that is read by one gradient of several, which goes to a view without
+    history."""
+    plan, inst = node._ts_plan, node._ts_inst
+    if k >= len(plan.args) or len(inst.diff_ins) < 2:
         return True
-    read = node._ts_inst.plan(needs) if needs else None
-    return read is not None and (plan.args[k] in read.args if k < len(plan.args) else plan.outs[k - len(plan.args)] in read.outs)
+    if all([isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e) for e in [node._ts_next[i] for i in plan.needs]]):
+        return True
+    readers = [i for i in inst.diff_ins if plan.args[k] in inst.plan(1 << i).args]
+    e = node._ts_next[readers[0]] if len(readers) == 1 else None
+    return len(readers) != 1 or e is not None and (isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e))
 
 
 DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
@@ -253,7 +268,7 @@ class Entrance(Node):
 
 def _lost(st, steps, offset, e, creation):
     """The error for a view made where nothing is differentiated, whose base was written since."""
-    while isinstance(end_of(e)[0], Entrance):
+    while e is not None and isinstance(end_of(e)[0], Entrance):
         e, steps = end_of(e)[0]._ts_next[0], steps[:-1]
     t = tensor_on(st, steps, offset, e)
     t._ts_view.creation = creation
