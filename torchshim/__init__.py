@@ -172,5 +172,6 @@ def _operators(name):
 
 ops.__getattr__ = _operators               # torch.ops.<namespace>: from above, as operators know nothing of functions and methods
 
+_gc.freeze()                                   # nor does it stay to be looked through later: at the end of a process that takes a third of an import
 if _collects:
     _gc.enable()

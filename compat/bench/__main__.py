@@ -4,6 +4,7 @@ Each program and variant gets one process per contender; they take turns in roun
 running at a time, all with the same threads (two). A ratio is the median over rounds of the ratio within the round.
 """
 import argparse
+import compileall
 import json
 import os
 import pathlib
@@ -313,6 +314,7 @@ def main(argv=None):
     """The command; returns 1 where an aim is missed or a program fails."""
     args = arguments(argv)
     pin(args.threads)
+    compileall.compile_dir(ROOT / "torchshim", quiet=1)        # as an installed package is, whatever the environment says of bytecode
     good = True
     if re.search(args.only, "import"):
         good &= bench_import(args)

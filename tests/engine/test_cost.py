@@ -66,6 +66,30 @@ def test_a_step_of_many_small_kernels_is_never_compiled(monkeypatch):
     assert of_steps(47) == 0 and of_steps(4700) > 0
 
 
+def test_a_call_that_is_waited_for_costs_more(monkeypatch):
+    """Where nobody looks at once the next step is recorded while a program runs: a small MLP's is compiled there, and not where its loss is
+    read after each."""
+    monkeypatch.setattr(cost, "COMPILE", 1e3)
+    monkeypatch.setattr(cost, "COMPILE_PRIMITIVE", 1.0)
+    monkeypatch.setattr(cost, "AWAITED", (1e9, 0, 0))
+
+    def of_steps(rows, every, says):
+        net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1))
+        optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(rows, 16)
+        engine.flush()
+        before = compiles()
+        for k in range(12):
+            loss = net(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if k % every == 0:
+                says(loss)
+        return compiles() - before
+    assert of_steps(4701, 1, lambda loss: loss.item()) == 0 and of_steps(4702, 1, lambda loss: f"{loss}") == 0
+    assert of_steps(4703, 5, lambda loss: loss.item()) > 0
+
+
 def test_repetitions_are_those_that_cost_the_compile():
     assert cost.repetitions(1e6, 5e6) == 6
     assert cost.repetitions(1e9, 5e6) == 2         # never at first sight

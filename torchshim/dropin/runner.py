@@ -28,7 +28,6 @@ def main(args: list[str] | None = None) -> None:
     _use_persistent_cache()
     # JAX warns of forks since a child waits for XLA's threads; torchshim computes without them there
     warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
-    gc.freeze()  # what was imported stays: looking through it for garbage would take a tenth of a small program's time
     _collect_as_often_as_torch()
     error = None
     try:

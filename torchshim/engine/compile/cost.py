@@ -19,6 +19,7 @@ OPERATOR, PRIMITIVE, VIEW = 1000, 200, 1500
 # what a compiled program saves: an element; one of arrays of so many, which stay in a cache
 ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17
 CALL, RESULT, INPUT = 10_000, 2_000, 1_000      # calling a compiled program, each array out of it and into it, which go between the tiers
+AWAITED = 15_000, 4_000, 2_500                  # the same where somebody looks at once: nothing is recorded while it runs
 MARGIN = 0.4               # what saves a smaller part of what it would without a call is not compiled: estimates are no better than that
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
@@ -138,20 +139,21 @@ def _element(m):
     return NEAR_ELEMENT if m.numel <= NEAR else ELEMENT
 
 
-def of_trace(steps, live, inputs):
+def of_trace(steps, live, inputs, awaited=False):
     """(nanoseconds saved by each run of a compiled program, nanoseconds to compile it) for operators of which the slots `live` are wanted,
-    with so many arrays in."""
+    with so many arrays in; `awaited`: somebody looks at once."""
     each, wanted = [s[0].cost for s in steps], set(live)
     written = sum([_element(m) * m.numel for s in steps if s[0].op.view is None for k, m in enumerate(s[0].out_metas, s[3]) if k in wanted])
     most = sum([c[0] for c in each]) - written                      # results are written in any case
-    saved = most - (CALL + RESULT * len(live) + INPUT * inputs)
+    call, result, taken = AWAITED if awaited else (CALL, RESULT, INPUT)
+    saved = most - (call + result * len(live) + taken * inputs)
     saved = saved if saved > MARGIN * most else 0
     primitives = sum([c[1] for c in each])
     if primitives <= pieces.LONG:
         return saved, COMPILE + COMPILE_PRIMITIVE * primitives
     made = pieces.cut(pieces.expanded(steps), live)
     apart = {piece.body: piece.primitives for piece in made}.values()
-    return saved - CALL * (len(made) - 1), COMPILE * len(apart) + COMPILE_PRIMITIVE * sum(apart)
+    return saved - call * (len(made) - 1), COMPILE * len(apart) + COMPILE_PRIMITIVE * sum(apart)
 
 
 def repetitions(saved, price):

@@ -53,9 +53,20 @@ def due(state, tier, live, times=1):
     if tier != "auto" or state.seen == 1:
         return tier == "compiled"
     if state.due is None:
-        host = is_host(state_device(state))
-        state.due = cost.repetitions(*cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs)) if host else 2
-    return state.seen >= state.due
+        state.due = _repetitions(state, live, False) if is_host(state_device(state)) else 2
+    return state.seen >= state.due and (not state.awaited() or state.seen >= _due_awaited(state, live))
+
+
+def _repetitions(state, live, awaited):
+    return cost.repetitions(*cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs, awaited))
+
+
+def _due_awaited(state, live):
+    """`state.due` where somebody looks each time as soon as it is computed."""
+    known = state.kept()
+    if known.get("awaited", ())[:1] != (state.due,):
+        known["awaited"] = state.due, _repetitions(state, live, True) if is_host(state_device(state)) else 2
+    return known["awaited"][1]
 
 
 DONATE_BYTES = 1 << 16

@@ -18,7 +18,7 @@ class Event:
     def __init__(self, state, live, cause, pieces):
         self.pieces, self.different = len(pieces), len({id(piece) for piece in pieces})
         self.operators, self.outputs, self.cause, self.site, self.seen = state.n_ops, len(live), cause, state.site, state.seen
-        self.saves, self.price = cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs)
+        self.saves, self.price = cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs, state.awaited())
         self.runs = 0
 
     def __str__(self):
@@ -94,7 +94,8 @@ def explain(file=None):
         print("nothing was compiled", file=file)
     waiting = [st for st in states() if st.seen > 1 and not st.programs and st.due is not None]
     for st in sorted(waiting, key=lambda st: -st.seen)[:_WAITING]:
-        pays = "compiling it does not pay" if st.due >= cost.NEVER else f"compiled when it is met for the {_ordinal(st.due)} time"
+        due = st.kept().get("awaited", (st.due, st.due))[st.awaited()]
+        pays = "compiling it does not pay" if due >= cost.NEVER else f"compiled when it is met for the {_ordinal(due)} time"
         print(f"interpreted {st.seen} times: {st.n_ops} operators, ends at {_line(st.site)}; by estimate, {pays}", file=file)
 
 

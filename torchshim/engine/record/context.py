@@ -73,6 +73,7 @@ class Context(threading.local):
         self.watched = False
         self.calm = self.owed = 0  # see engine/direct.py
         self.direct, self.new = None, False
+        self.ended = None          # where the last trace ended, until somebody looks
         self.eager = _default_eager
         self.thread = threading.get_ident()
         self.alive = writers.count()
@@ -127,3 +128,10 @@ class Context(threading.local):
     def step_done(self):
         """The end of an optimizer's step is a step boundary."""
         self.trace.flush()
+
+    def look(self):
+        """Note that somebody looks at values: what computed them cannot run beside the recording of what follows."""
+        ended, self.ended = self.ended, None
+        state = self.trace.state
+        if ended is not None and state is not None and not state.n_ops:
+            ended.looked += 1

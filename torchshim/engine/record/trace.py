@@ -107,6 +107,7 @@ class Trace:
         """Make `v` (recorded here) exist."""
         if self.context.trace is self:
             self.flush(raise_failure=False)    # what `v` does not depend on is not this look's concern
+            self.context.look()
         else:
             self.catch_up(v.slot)
         if v.array is None:
@@ -133,7 +134,7 @@ class Trace:
             with self.running:
                 del self.values[state.n_values:]
                 counters["flushes"] += 1
-                state.last = counters["flushes"]
+                state.last, context.ended = counters["flushes"], state
                 counters["ops"] += state.n_ops
                 failure = executor.run_trace(self)
                 error = undo_failed(self) if self.checks else None

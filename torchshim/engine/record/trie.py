@@ -20,7 +20,7 @@ epoch = 0                  # context that changes what operators mean (default d
 class State:
     """A place in the trie. `inst` made it from `slots`, or `inst` is a Meta: an input was met."""
     __slots__ = ("next", "parent", "inst", "slots", "nums_before", "n_values", "n_inputs", "n_nums", "n_ops",
-                 "programs", "seen", "due", "site", "variants", "steps", "walked", "key", "stop", "last")
+                 "programs", "seen", "looked", "due", "site", "variants", "steps", "walked", "key", "stop", "last")
 
     def __init__(self, parent, inst=None, slots=(), values=0, inputs=0, nums=0, site=None, key=None):
         self.next, self.parent, self.inst, self.slots = {}, parent, inst, slots
@@ -33,7 +33,7 @@ class State:
             self.n_nums = parent.n_nums + nums
             self.n_ops = parent.n_ops + (0 if inputs else 1)
         self.programs = self.variants = self.steps = self.stop = self.due = None
-        self.seen, self.walked = 0, False
+        self.seen, self.looked, self.walked = 0, 0, False      # looked: how often somebody looked as soon as it was computed
         self.last = counters["flushes"]    # when a trace last ended here, counted in flushes
         self.site, self.key = site, key
 
@@ -54,6 +54,10 @@ class State:
         except Exception as error:
             raise leaving(error)
         return self.grow(key, inst, slots, values=len(inst.out_metas), nums=len(kinds), site=user_site())
+
+    def awaited(self):
+        """Whether somebody looks at what is computed here as soon as it is, mostly."""
+        return 2 * self.looked >= self.seen
 
     def kept(self):
         """What others remember at this state: a dict, made when it is first asked for."""

@@ -87,6 +87,8 @@ def offset_of(t):
 
 def look(t):
     """A tensor's array, computed. A view of host memory is looked at where it lies."""
+    if context.ended is not None:
+        context.look()
     vw, v = t._ts_view, t._ts_st.value
     if v.extra.__class__ is Memory or vw is None or v.extra is TRACED or not is_host(v.meta.device):
         return array_of(read(t))

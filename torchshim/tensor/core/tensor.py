@@ -492,6 +492,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             v = self._ts_st.value
             m, a = v.meta, v.array
             if a is not None and m.numel == 1 and m.dtype.kind != "V":
+                if context.ended is not None:
+                    context.look()
                 return (a if a.__class__ is ndarray else np.asarray(a)).item()
         m = self._ts_meta
         if m.numel != 1:
