@@ -10,7 +10,8 @@ from torchshim.engine.interpret.kept import Kept
 from torchshim.ops import activation
 from torchshim.ops.activation import gelu, leaky_relu
 from torchshim.ops.nn.attention import attention
-from torchshim.ops.nn.loss import OUTSIDE, binary_cross_entropy_with_logits, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
+from torchshim.ops.nn.binary_entropy import binary_cross_entropy_with_logits
+from torchshim.ops.nn.loss import OUTSIDE, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
 from torchshim.ops.nn.norm import batch_norm_eval, batch_norm_train, group_norm, layer_norm
 from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.resize import grid_sampler
@@ -87,7 +88,7 @@ def test_losses_of_alike_operands(shape, reduction):
     for beta in (1.0, 0.25, 3.0):
         same(both(smooth_l1_loss, (T, T, reduction, SF), [x, t], [beta]), 3e-6)
         same(both(huber_loss, (T, T, None, reduction, SF, None), [x, t], [beta]), 3e-6)
-    inst = binary_cross_entropy_with_logits.resolve((T, T, None, None, reduction), (torch.tensor(x)._ts_meta,) * 2, "")
+    inst = binary_cross_entropy_with_logits.resolve((T, T, None, None, reduction, False), (torch.tensor(x)._ts_meta,) * 2, "")
     plan = inst.plan(1)
     back, ct = plan.vjp.resolve((), None, None), np.full(inst.out.shape, 0.7, F32)
     for given, f in (((x, t), inst), ((x, t, ct), back)):

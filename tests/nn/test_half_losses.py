@@ -43,3 +43,29 @@ def test_bits(name):
     CALLS[name](p, t, w, "sum").backward()
     values, gradients = BITS[name]
     assert y.detach().view(torch.int16).tolist() == values and p.grad.view(torch.int16).tolist() == gradients
+
+
+# dtypes of input, target, weight and pos_weight; the loss and the gradients of the first two, in float64
+MIXED_ENTROPIES = [
+    (("float32", "float64", None, None), [0.9514132738113403, 0.16022415459156036],
+     [-0.31757447123527527, -0.14804726839065552], [1.5, -1.75]),
+    (("float64", "float32", None, "float32"), [2.6528265476226807, 0.4806724488735199],
+     [-1.1351490020751953, -0.4441416263580322], [4.90282678604126, -1.4295517206192017]),
+    (("float16", "float32", "float64", None), [1.90234375, 0.320556640625],
+     [-0.63525390625, -0.2958984375], [3.0, -3.5]),
+    (("float32", "float32", None, "float64"), [2.6528265476226807, 0.4806724786758423],
+     [-1.1351490020751953, -0.44414180517196655], [4.90282678604126, -1.4295517206192017]),
+    (("float32", "bfloat16", "float32", "float32"), [5.3125, 0.9609375],
+     [-2.2702980041503906, -0.8882837295532227], [9.8125, -2.859375]),
+]
+
+
+@pytest.mark.parametrize("dtypes, loss, of_input, of_target", MIXED_ENTROPIES, ids=lambda d: "-".join(map(str, d))[:40])
+def test_entropies_of_logits_of_several_dtypes_are_computed_step_by_step_into_that_of_the_target(dtypes, loss, of_input, of_target):
+    given = [None if d is None else torch.tensor(v, dtype=getattr(torch, d))
+             for d, v in zip(dtypes, ([[-1.5], [1.75]], [[0.5], [1.0]], [2.0], [3.0]))]
+    x, target = [t.requires_grad_() for t in given[:2]]
+    y = F.binary_cross_entropy_with_logits(x, target, given[2], pos_weight=given[3], reduction="none")
+    y.sum().backward()
+    assert (y.dtype, y.grad_fn.name()) == (target.dtype, "BinaryCrossEntropyWithLogitsBackward0")
+    assert (y.flatten().tolist(), x.grad.flatten().tolist(), target.grad.flatten().tolist()) == (loss, of_input, of_target)

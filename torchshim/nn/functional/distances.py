@@ -1,7 +1,9 @@
 """Similarities, distances, and the losses made of them."""
 from __future__ import annotations
 
-from ...ops.nn import loss as L, margin_loss as ops
+from ...ops.nn import margin_loss as ops
+from ...ops.nn.binary_entropy import binary_cross_entropy_with_logits
+from ...ops.nn.loss import refuse_bool_minus
 from ...autograd.grad_mode import no_grad
 from ...ops import promotion as P
 from ...ops.common import size_at
@@ -58,7 +60,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def ranking_loss(input1, input2, target, margin, reduction):
     """margin_ranking_loss of tensors that may broadcast."""
-    L.refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
+    refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
     # whole numbers wrap around
     if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, target._ts_meta.dtype))) == 1:
         return _reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
@@ -169,7 +171,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     if P.kind_of(input._ts_meta.dtype) < 2:
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     if input._ts_meta.dtype == target._ts_meta.dtype and input._ts_meta.dtype in (P.float32, P.float64):
-        loss = call(L.binary_cross_entropy_with_logits, (input, target, None, None, "none"))
+        loss = call(binary_cross_entropy_with_logits, (input, target, None, None, "none", False))
     else:                                      # torch's steps, of which each is rounded, or wraps around
         loss = -(target * call(logsigmoid, (input,)) + (1 - target) * call(logsigmoid, (-input,)))
     if weight is not None:

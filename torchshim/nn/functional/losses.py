@@ -8,7 +8,7 @@ from ...engine import TRACED, context, present, record, warn
 from ...ops import promotion as P
 from ...ops.common import size_at, wrap_dim
 from ...ops.layout import broadcast_shapes
-from ...ops.nn import loss as ops
+from ...ops.nn import binary_entropy, loss as ops
 from ...ops.nn.softmax import log_softmax
 from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, call
@@ -180,7 +180,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     not_differentiable("binary_cross_entropy", weight=weight)
     if weight is not None:
         FUNCTIONS["broadcast_shapes"](target.size(), weight.size())
-    return call(ops.binary_cross_entropy, (input, target, weight, reduction))
+    return call(binary_entropy.binary_cross_entropy, (input, target, weight, reduction))
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
@@ -188,7 +188,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     reduction = reduction_of(reduction, size_average, reduce)
     if (weight is pos_weight is None and isinstance(input, TensorBase) and isinstance(target, TensorBase)
             and meta(input) is meta(target) and meta(input).dtype.kind == "f"):
-        return apply2(ops.binary_cross_entropy_with_logits, input, target, (T, T, None, None, reduction))
+        return apply2(binary_entropy.binary_cross_entropy_with_logits, input, target, (T, T, None, None, reduction, False))
     if not target.size() == input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if P.kind_of(input._ts_meta.dtype) < 2:
@@ -200,8 +200,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
         raise RuntimeError(f"result type {P.c_name(input._ts_meta.dtype)} can't be cast to the desired output type "
                            f"{P.c_name(target._ts_meta.dtype)}")
     not_differentiable("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    y = call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
-    return y if y._ts_meta.dtype == target._ts_meta.dtype else y.to(target.dtype)        # torch computes in 1 - target
+    mixed = len({t._ts_meta.dtype for t in (input, target, weight, pos_weight) if t is not None}) > 1
+    return call(binary_entropy.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction, mixed))
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
