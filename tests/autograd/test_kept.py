@@ -146,3 +146,23 @@ def test_what_only_a_view_without_history_needs_may_be_written():
     w.abs_()
     out.sum().backward()
     assert y.grad.tolist() == [18] and x.grad is None
+
+
+@pytest.mark.parametrize("f, gradient", [(torch.exp, 2.568050833375483), (torch.sqrt, 0.5), (torch.Tensor.norm, 0.5),
+                                         (lambda x: (x * 1).exp_(), 2.568050833375483), (lambda x: x.view(1)[:1].mul(1).exp_(), 2.568050833375483)])
+def test_hooks_are_given_the_result_itself(f, gradient):
+    kept = []
+    x = torch.tensor(0.25, dtype=torch.float64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        y = f(x)
+    assert any([t is y for t in kept])
+    y.data = y.detach() * 2                    # so who unpacks it finds what lies there now
+    y.sum().backward()
+    assert x.grad.item() == gradient
+
+
+def test_hooks_are_given_the_view_that_was_written():
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        y = (torch.ones(2, requires_grad=True) * 1)[:1].exp_()
+    assert kept[0] is y and kept[0]._is_view() and kept[0]._version == 1

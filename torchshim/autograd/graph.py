@@ -12,7 +12,6 @@ from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, Nowhere, RemovableHandle, accumulator, around_nodes, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, read
-from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump
 from .grad_mode import grad_mode
 from .saved import RELEASED, saved_names
@@ -80,12 +79,9 @@ class HookedNode(Node):
     """A node that saved what a pack hook returned."""
     __slots__ = ()
 
-    def _ts_pack(self, nr, st, steps, offset, e=None):
-        """Output `nr` is there, in memory that whoever unpacks it may find written; `e`: its edge, where that is not plain."""
+    def _ts_pack(self, nr, t):
+        """Output `nr` is there: the tensor itself is packed, so whoever unpacks it may find it written, or with other memory."""
         plan = self._ts_plan
-        if e is None and nr in self._ts_inst.diff_outs:
-            e = self if len(self._ts_inst.out_metas) == 1 else (self, nr)
-        t = tensor_on(st, steps, offset, e)
         self._ts_saved[len(plan.args) + plan.outs.index(nr)] = Packed(t, active())
 
     def _ts_custom_backward(self, box, mode):

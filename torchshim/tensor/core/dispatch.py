@@ -119,7 +119,7 @@ def finish(result, inst, vals, edges, tensors, nums):
     for k, v in enumerate(outs):
         t = wrap(v, None if k not in inst.diff_outs else node if len(outs) == 1 else (node, k))
         if k in node._ts_plan.outs:
-            guard_output(node, k, t._ts_st)
+            guard_output(node, k, t._ts_st, t)
         made.append(t)
     return tuple(made) if result.__class__ is list else made[0]
 
@@ -223,7 +223,7 @@ def apply1(op, a, layout):
     if ea is not None and context.grad:
         t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -318,7 +318,7 @@ def apply2(op, a, b, layout):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -424,7 +424,7 @@ def apply3(op, a, b, c, layout):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb, ec), (va, vb, vc), (a, b, c), (v,), ())
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -512,7 +512,7 @@ def apply_number(op, a, x, layout, kind):
     if ea is not None and context.grad:
         t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -608,7 +608,7 @@ def apply_scaled(op, a, b, x, layout, kind):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), (x,))
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -673,7 +673,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, edges, vals, tensors, (v,), nums)
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t

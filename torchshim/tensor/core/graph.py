@@ -64,7 +64,7 @@ class Node:
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
-    _ts_pack = None            # where hooks pack what is saved: what packs an output once there is a tensor of it
+    _ts_pack = None            # where hooks pack what is saved: what packs an output once it is a tensor
     _ts_home = "builtins"      # the module that torch's classes of this kind name
     _ts_turn = None            # when a backward pass comes here, where its number does not say: smaller ones are first
 
@@ -492,12 +492,12 @@ class OwnVersion:
     moved = property(lambda self: self.st.moved)
 
 
-def guard_output(node, k, st, steps=(), offset=0, later=0):
-    """Note that output `k`, which the backward reads, lies in storage `st`; `later`: so many of its generations from now."""
+def guard_output(node, k, st, t, steps=(), offset=0, later=0):
+    """Note that output `k`, which the backward reads, the tensor `t`, lies in storage `st`; `later`: so many of its generations from now."""
     plan = node._ts_plan
     if node._ts_pack is not None:
         if not later:
-            node._ts_pack(k, st, steps, offset)
+            node._ts_pack(k, t)
         return
     node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps, offset, None))
 

@@ -172,7 +172,7 @@ NODE = '''\
 {count}    if {wants} and context.grad:
         t._ts_edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s)
+            guard_output(node, 0, s, t)
 '''
 
 OWN_MEMORY = '''\

@@ -99,7 +99,7 @@ def rewrite(t, value, node):
     place = ((), 0) if vw is None else (vw.steps, vw.offset)
     if saves:
         extra = t._ts_extra                    # which may count for itself
-        guard_output(node, 0, st if extra is None or extra.version is None else OwnVersion(st, extra.version), *place, later=1)
+        guard_output(node, 0, st if extra is None or extra.version is None else OwnVersion(st, extra.version), t, *place, later=1)
     st.writer = writer
     st.gen += 1
     if vw is not None:
@@ -113,7 +113,8 @@ def rewrite(t, value, node):
     if owner is not t and t._ts_extra is not None and t._ts_extra.retains:
         edge(t)                                # its gradient is kept where its history is read anew
     if saves and node._ts_pack is not None:
-        node._ts_pack(0, st, *place, edge(t))
+        edge(t)                                # its history is read anew before somebody looks at it
+        node._ts_pack(0, t)
     elif saves and owner is not t:
         guard_view(node, edge(t))
 
