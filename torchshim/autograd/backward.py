@@ -16,7 +16,7 @@ from ..ops.shape import CLONE
 from ..ops.views import LazyOp
 from ..tensor.core import graph
 from ..tensor.core.dispatch import apply, wrap
-from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
+from ..tensor.core.graph import AccumulateGrad, Node, Nowhere, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, log_grad, meta, read
 from ..tensor.core.storage import lain, lie_there, read_steps, write_steps
 from ..tensor.core.tensor import Tensor
@@ -472,6 +472,8 @@ def _apply(node, box, mode, part=None):
         return _copy_slices(node, box[0], mode)
     custom = node._ts_custom_backward
     if custom is not None:
+        if isinstance(node, Nowhere) and node._ts_guard:
+            residuals(node)                    # nothing comes of it, but torch looks
         return custom(box, mode)
     plan = node._ts_plan
     if node._ts_saved is None:

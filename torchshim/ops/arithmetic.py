@@ -228,7 +228,7 @@ def _flat(mode, value):
     grad_back=each_back("Div"), check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
-    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
+    saves=("self for other", "other"), rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
 def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
     return quotient(self, other, rounding_mode, half)
@@ -398,7 +398,7 @@ def _pow_exponent(out, x, e):
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
     rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow, back_refuses=no_bools((1, 0)),
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
-    saves=lambda inst, wrt: (0,) if inst.layout[1] is T else None)
+    saves=lambda inst, wrt: (0,) if inst.layout[1] is T else (~0,) if inst.layout[1] == 0 else None)
 def pow(self, exponent):
     """self ** exponent. An exponent given as a static Python number is part of the program."""
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)

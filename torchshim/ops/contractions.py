@@ -50,7 +50,7 @@ def _kron_strides(inst, self, other):
     return strides
 
 
-@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False, strides=_kron_strides)
+@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False, strides=_kron_strides, bare=(0, 1))
 def kron(self, other):
     """Kronecker product."""
     n = max(self.ndim, other.ndim)
@@ -61,7 +61,42 @@ def kron(self, other):
     return (x & y if x.dtype == np.bool_ else x * y).reshape([s * t for s, t in zip(a, b)])
 
 
-@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", grad="ViewBackward0", namespace="linalg", method=False)
+def _order(sizes):
+    """The cheapest tree of products of matrices, of which k has sizes[k] rows and sizes[k + 1] columns: nested pairs of numbers."""
+    n = len(sizes) - 1
+    if n == 3:                                 # of equal costs torch prefers the left of three, else the first
+        a, b, c, d = sizes
+        return (0, (1, 2)) if a * c * (b + d) > b * d * (a + c) else ((0, 1), 2)
+    best = {(i, i): (0, i) for i in range(n)}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            costs = [best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            k = i + costs.index(min(costs))
+            best[i, j] = min(costs), (best[i, k][1], best[k + 1, j][1])
+    return best[0, n - 1][1]
+
+
+def _within(tree):
+    return {tree} if tree.__class__ is int else _within(tree[0]) | _within(tree[1])
+
+
+def _products_alone(inst, wrt):
+    """A matrix is kept where what it is multiplied with wants a gradient; of those in products there is what they gave."""
+    shapes = [m.shape for m in inst.in_metas]
+    sizes, kept = [s[-2] if len(s) == 2 else 1 for s in shapes] + [shapes[-1][-1] if len(shapes[-1]) == 2 else 1], set()
+    stack = [_order(sizes)]
+    while stack:
+        pair = stack.pop()
+        for one, other in (pair, pair[::-1]):
+            if one.__class__ is not int:
+                stack.append(one)
+            elif not _within(other).isdisjoint(wrt):
+                kept.add(one)
+    return tuple([i for i in range(len(shapes)) if i not in kept])
+
+
+@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", grad="ViewBackward0", namespace="linalg", method=False, copied=_products_alone)
 def multi_dot(tensors):
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
     n = len(tensors)
@@ -226,7 +261,13 @@ def _einsum_seen(inst):
             for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
 
 
-@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", plain_gradients=True, grad=_einsum_name, seen=_einsum_seen, composed=True,
+def _pairs_alone(inst, wrt):
+    """Several are multiplied from the left on: each is kept where one before it wants a gradient, the first where the second one does."""
+    n = len(inst.in_metas)
+    return tuple([i for i in range(n) if not {1 if i == 0 else k for k in range(max(i, 1))} & {*wrt}]) if n > 2 else ()
+
+
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", plain_gradients=True, grad=_einsum_name, seen=_einsum_seen, composed=True, copied=_pairs_alone,
     saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)))
 def einsum(equation, tensors):
     """Einstein's summation."""

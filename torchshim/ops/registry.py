@@ -89,6 +89,8 @@ in_steps: some calls whose last tensor is a stack of matrices are made of other 
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape,
 which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
+copied: likewise a function of (Instance, numbers of the operands that want gradients): the numbers of those of which torch then keeps no
+  more than what it made of them. bare: the operands that it keeps as tensors that count no writes but their own, as `_unsafe_view` gives.
 makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
@@ -146,7 +148,7 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None):
+                 nowhere=None, copied=None, bare=()):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -163,6 +165,7 @@ class Op(Operator):
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
+        self.copied, self.bare = copied, bare
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
@@ -211,7 +214,7 @@ class Op(Operator):
             return self.lie(inst, plan, saved, cts)
         strides = (iterated if self.elementwise and not self.plain_gradients else as_operands)(inst, plan, saved, cts)
         if self.passing:
-            names, ct = _positions(self.params, inst.layout), cts[0]
+            names, ct = positions(self.params, inst.layout), cts[0]
             passing = self.passing(inst) if callable(self.passing) else self.passing
             strides = tuple([ct.strides if names[i] in passing and inst.in_metas[i].shape == ct.shape
                              and inst.in_metas[i].dtype == ct.dtype else s for i, s in zip(plan.needs, strides)])
@@ -267,7 +270,7 @@ class Op(Operator):
                 inst.out_metas = tuple(meta_of(m.shape, m.dtype, m.device, s) for m, s in zip(inst.out_metas, many))
                 inst.out = inst.out_metas[0] if len(inst.out_metas) == 1 else inst.out_metas
         if self.nondiff:
-            named = _positions(self.params, layout)
+            named = positions(self.params, layout)
             inst.diff_ins = tuple(i for i in inst.diff_ins if named[i] not in self.nondiff)
         if about:
             inst.wide = half.ROUNDED
@@ -557,7 +560,7 @@ def spread(layout, metas, f=lambda x: x):
     return out
 
 
-def _positions(params, layout):
+def positions(params, layout):
     """Parameter name of each tensor input."""
     names = []
     for p, x in zip(params, layout):
@@ -570,7 +573,7 @@ def _positions(params, layout):
 
 def _kept(saves, results, params, inst, wrt):
     """What a declaration's `saves` names of an Instance, see the module docstring."""
-    names, kept = _positions(params, inst.layout), []
+    names, kept = positions(params, inst.layout), []
     for name in saves:
         name, _, reader = name.partition(" for ")
         if reader and reader not in [names[i] for i in wrt]:

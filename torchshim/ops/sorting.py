@@ -400,7 +400,7 @@ def quantile_strides(inst, self, q, *rest):
 
 
 @op("quantile.any(Tensor self, Tensor q, int? dim, bool keepdim, str interpolation, bool ignore_nan) -> Tensor",
-    seen=lambda inst: {0: None}, grad="SqueezeBackward4", strides=quantile_strides, twice="compared alone")
+    seen=lambda inst: {0: None, 1: None}, grad="SqueezeBackward4", strides=quantile_strides, twice="compared alone")
 def quantile(self, q, dim, keepdim, interpolation, ignore_nan):
     """Quantiles along a dimension, or of everything."""
     name = "nanquantile" if ignore_nan else "quantile"

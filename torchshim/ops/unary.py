@@ -275,7 +275,7 @@ def _mantissa_jvp(primals, tangents):
     return _mantissa(*primals), tangents[0] * jnp.exp2(-exponent.astype(tangents[0].dtype))
 
 
-@op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0",
+@op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0", seen=lambda inst: {0: None},
     strides=lambda inst, self: (elementwise_strides((self,), self.shape),) * 2)
 def frexp(self):
     """self = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""

@@ -22,17 +22,17 @@ class Plan:
 
     `args` are the inputs the backward reads, `outs` the outputs it reads (`exp` needs only its result), `nums` the
     numbers; `vjp` is the operator that maps (saved..., cotangents of `cts`, numbers) to the gradients of `needs`. `unread`: which of
-    what is saved it does not read. `readers`, `passed`, `parts`, `node_class`, `twice`, `copied`: what autograd found out about that.
+    what is saved it does not read. `readers`, `passed`, `parts`, `node_class`, `twice`, `copied`, `bare`: what autograd found out about that.
     """
     __slots__ = ("inst", "needs", "args", "outs", "cts", "vjp", "nums", "vjp_kinds", "unread", "readers", "passed", "parts", "node_class",
-                 "twice", "copied")
+                 "twice", "copied", "bare")
 
     def __init__(self, inst, needs, args=(), outs=(), nums=(), vjp=None):
         self.inst, self.args, self.outs, self.nums, self.vjp = inst, args, outs, nums, vjp
         self.needs = tuple([i for i in inst.diff_ins if needs >> i & 1])
         self.cts, self.vjp_kinds = tuple(inst.diff_outs), "".join([inst.kinds[i] for i in nums])
         self.readers = self.passed = self.parts = self.node_class = self.twice = None
-        self.unread = self.copied = ()
+        self.unread = self.copied = self.bare = ()
 
     def joint(self):
         """A Joint of the Instance and its backward, None where both together run no loop that the other could spare."""

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from ...ops.nn import margin_loss as ops
-from ...ops.nn.binary_entropy import binary_cross_entropy_with_logits
 from ...ops.nn.loss import refuse_bool_minus
 from ...autograd.grad_mode import no_grad
 from ...ops import promotion as P
@@ -170,10 +169,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     reduction = reduction_of(reduction, size_average, reduce)
     if P.kind_of(input._ts_meta.dtype) < 2:
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
-    if input._ts_meta.dtype == target._ts_meta.dtype and input._ts_meta.dtype in (P.float32, P.float64):
-        loss = call(binary_cross_entropy_with_logits, (input, target, None, None, "none", False))
-    else:                                      # torch's steps, of which each is rounded, or wraps around
-        loss = -(target * call(logsigmoid, (input,)) + (1 - target) * call(logsigmoid, (-input,)))
+    loss = -(target * call(logsigmoid, (input,)) + (1 - target) * call(logsigmoid, (-input,)))
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.sum(-1) / size_at(input, -1), reduction)

@@ -12,7 +12,7 @@ from .. import promotion as P
 from ..common import peak, wide
 from ..layout import kept_strides
 from ..products import precision
-from ..registry import op
+from ..registry import T, op
 
 
 def is_flash(q, k, v, keep, enable_gqa):
@@ -35,7 +35,14 @@ def _name(inst):
 
 def _saved(inst, wrt):
     """torch's kernel reads all it was given again, and its result."""
-    return (~0, ~1, ~2, 0) if _name(inst).startswith("Scaled") else None
+    return None if _copied(inst, wrt) else (~0, ~1, ~2, 0)
+
+
+def _copied(inst, wrt):
+    """What is multiplied as matrices are was scaled before, and a mask is no more than added."""
+    if _name(inst).startswith("Scaled") and 3 not in wrt:
+        return ()
+    return (0, 1, 3) if inst.layout[3] is T else (0, 1)
 
 
 def _strides(inst, query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
@@ -125,7 +132,7 @@ def _back_on_host(inst, plan):
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
     "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, results=_results, host=_on_host, host_back=_back_on_host,
-    nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved)
+    nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved, copied=_copied)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 

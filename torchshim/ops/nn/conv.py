@@ -227,7 +227,7 @@ def _check_tbc(input, weight, bias, pad):
 
 
 @op("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor", grad="ConvTbcBackward0", check=_check_tbc, method=False,
-    functional=True, pushes=False)
+    functional=True, pushes=False, saves=("input", "weight", "bias"))
 def conv_tbc(input, weight, bias, pad):
     """One-dimensional convolution of (time, batch, channels) with (width, channels, out)."""
     x, w = wide(input), wide(weight)

@@ -192,6 +192,12 @@ def refuse_classes_of(x):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x.dtype)}'")
 
 
+def _plane_of(inst):
+    """torch sees a plane in other than two dimensions of positions."""
+    n, c, *rest = inst.in_metas[0].shape if inst.in_metas[0].ndim > 2 else (0, 0)
+    return {0: (n, c, 1, math.prod(rest))} if len(rest) in (1, 3, 4, 5) else {}
+
+
 def _refuse_planes(inst, needs):
     """back_refuses: torch's gradient for planes is laid as they are, and must be contiguous."""
     m = inst.in_metas[0]
@@ -201,7 +207,7 @@ def _refuse_planes(inst, needs):
 
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
     plain_gradients=True,
-    seen=_not_first, grad=_nll_name, check=_check_nll, back_refuses=_refuse_planes, function=False, method=False, twice="zeros", host=_nll_on_host,
+    seen=_plane_of, saves=("self", "target", "weight"), grad=_nll_name, check=_check_nll, back_refuses=_refuse_planes, function=False, method=False, twice="zeros", host=_nll_on_host,
     host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
@@ -240,7 +246,7 @@ def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing
 
 
 @op("cross_entropy_soft(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float? label_smoothing=None) -> Tensor",
-    seen=_not_first, grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0",
+    seen=_not_first, copied=lambda inst, wrt: () if 0 in wrt else (1,), grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0",
     function=False, method=False)
 def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     """Cross entropy with class probabilities."""
@@ -502,7 +508,8 @@ def _check_poisson(x, target, log_input, full, *rest):
 
 @op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
     grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_poisson,
-    seen=lambda inst: {} if inst.layout[2] else {0: None}, **{**_LOSS, "promote": "float"})
+    seen=lambda inst: {} if inst.layout[2] else {0: None}, copied=lambda inst, wrt: (0,) if inst.layout[2] and 1 not in wrt else (),
+    **{**_LOSS, "promote": "float"})
 def poisson_nll_loss(self, target, log_input, full, eps, reduction):
     """Negative log-likelihood of counts; full: with Stirling's term."""
     y = jnp.exp(self) - target * self if log_input else self - target * jnp.log(self + eps)

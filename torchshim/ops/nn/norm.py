@@ -138,7 +138,7 @@ def _rms_name(inst):
 
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-    grad=_rms_name,
+    grad=_rms_name, copied=lambda inst, wrt: (0,) if 0 not in wrt else (),
     grad_back=each_back("Add"), check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""

@@ -344,7 +344,7 @@ def _sampled_on_host(inst):
 
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False, twice=2,
-    host=_sampled_on_host)
+    host=_sampled_on_host, saves=("input", "grid"))
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """input (N, C, ...) at the points of grid (N, ..., dims), whose coordinates, last dimension first, lie in [-1, 1].
 

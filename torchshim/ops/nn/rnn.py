@@ -10,7 +10,7 @@ from ..common import size_at, wide
 from ..layout import broadcast_shapes, elementwise_strides
 from ..loops import scan
 from ..products import expandable, product, same_dtype
-from ..registry import op
+from ..registry import op, positions
 
 
 def _affine(x, weight, bias):
@@ -77,9 +77,29 @@ def _layer_back_on_host(inst, plan):
     return layer.backward if layer and plan.args == tuple(range(len(inst.in_metas))) and not plan.outs and plan.cts == (0, 1, 2) else None
 
 
+_CELL = ("input", "h", "hx", "c", "w_ih", "w_hh", "b_ih", "b_hh")
+
+
+def _copied(inst, wrt, several=True):
+    """What torch's products keep none of: biases, and factors of what wants no gradient; `several`: one step follows another."""
+    if inst.op.name == "rnn_layer" and _layer_name(inst).startswith("Mkldnn"):
+        return ()
+    names = positions(inst.op.params, inst.layout)
+    wanted = {"h" if names[i] == "hx" else names[i] for i in wrt}
+    several = several and inst.in_metas[0].shape[0] > 1
+    kept = {name for name, other in (("input", "w_ih"), ("w_ih", "input"), ("h", "w_hh"), ("hx", "w_hh"), ("w_hh", "h")) if other in wanted}
+    kept |= {"w_hh"} if several else set()
+    kept |= {"c"} if several or wanted - {"c"} else set()
+    return tuple([i for i, name in enumerate(names) if name in _CELL and name not in kept])
+
+
+def _copied_in_step(inst, wrt):
+    return _copied(inst, wrt, False)
+
+
 @op("rnn_layer(Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, Tensor? lengths, "
     "str mode, bool reverse) -> (Tensor, Tensor, Tensor)", grad=_layer_name, host=_layer_on_host, host_back=_layer_back_on_host,
-    nondiff=("lengths",), function=False, method=False)
+    nondiff=("lengths",), function=False, method=False, copied=_copied)
 def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse):
     """(states at all times, last state, last cell state) of one layer in one direction over input (time, batch, features).
 
@@ -149,7 +169,7 @@ def _one_step(mode, input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("lstm_cell_state(Tensor input, Tensor h, Tensor c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh) -> (Tensor, Tensor)",
-    grad="AddBackward0", check=_check_cell(4), multiple=4, function=False, method=False)
+    grad="AddBackward0", check=_check_cell(4), multiple=4, function=False, method=False, copied=_copied_in_step)
 def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
     """(new cell state, output gate) of one step of an LSTM."""
     gates = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
@@ -159,14 +179,14 @@ def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", grad="AddBackward0",
-    check=_check_cell(3), multiple=3, method=False, strides=lambda inst, input, hx, *rest: elementwise_strides((hx,), hx.shape))
+    check=_check_cell(3), multiple=3, method=False, copied=_copied_in_step, strides=lambda inst, input, hx, *rest: elementwise_strides((hx,), hx.shape))
 def gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """One step of a GRU for input (batch, features) and state (batch, hidden)."""
     return _one_step("GRU", input, hx, None, w_ih, w_hh, b_ih, b_hh)
 
 
 @op("rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-    grad="TanhBackward0", check=_check_cell(1), method=False)
+    grad="TanhBackward0", check=_check_cell(1), method=False, copied=_copied_in_step)
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """tanh(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
     if P.kind_of(input.dtype) == 1:            # whole numbers up to the tangent
@@ -175,7 +195,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-    grad="ReluBackward0", check=_check_cell(1), method=False)
+    grad="ReluBackward0", check=_check_cell(1), method=False, copied=_copied_in_step)
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """relu(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
     return _one_step("RNN_RELU", input, hx, None, w_ih, w_hh, b_ih, b_hh)

@@ -391,7 +391,9 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         name = inst.op.grad_for and inst.op.grad_for(inst, plan.needs)
         nowhere = inst.op.nowhere and inst.op.nowhere(*inst.layout)
         seen = getattr(inst.op, "seen", None)
-        plan.copied = tuple([i for i, shape in seen(inst).items() if shape is None]) if seen else ()
+        copied, plan.bare = getattr(inst.op, "copied", None), getattr(inst.op, "bare", ())
+        plan.copied = (*[i for i, shape in seen(inst).items() if shape is None],) if seen else ()
+        plan.copied += copied(inst, plan.needs) if copied else ()
         cls = plan.node_class = node_class(name or inst.grad_fn_name, Nowhere if nowhere else Node)
     node = new(cls)
     node._ts_inst, node._ts_plan, node._ts_next, node._ts_extra = inst, plan, edges, None
@@ -400,6 +402,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         saved, guard = [], []
         if plan.copied:                        # these may be written, or have no versions
             tensors = [None if i in plan.copied else t for i, t in enumerate(tensors)]
+        if plan.bare:
+            tensors = [t.data if t is not None and i in plan.bare else t for i, t in enumerate(tensors)]
         for i in args:
             t = tensors[i]
             if t is not None:
