@@ -320,9 +320,15 @@ def check_prelu(self, weight):
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
 
 
+def channels_of(m, n):
+    """The shape of n numbers, one for each channel of m."""
+    return tuple([n if d == 1 else 1 for d in range(m.ndim)])
+
+
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0",
     grad_back="PreluKernelBackward", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False, saves=("self", "weight"))
+    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False, saves=("self", "weight"),
+    seen=lambda inst: {} if inst.in_metas[0].ndim == inst.in_metas[1].ndim else {1: channels_of(inst.in_metas[0], inst.in_metas[1].numel)})
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
     shape = [1] * self.ndim

@@ -228,7 +228,8 @@ def _flat(mode, value):
     grad_back=each_back("Div"), check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
-    saves=("self for other", "other"), rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
+    saves=("self for other", "other"),
+    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
 def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
     return quotient(self, other, rounding_mode, half)

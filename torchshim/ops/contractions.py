@@ -16,7 +16,16 @@ from .registry import cast, op, shown
 from .views import view_strides
 
 
-@op("tensordot.dims(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", grad="ViewBackward0")
+def _as_matrices(inst):
+    """What torch multiplies are views where the dimensions that are summed up are one's last and the other's first."""
+    (a, b), (dims, others) = inst.in_metas, [[d % m.ndim for d in dims] for m, dims in zip(inst.in_metas, inst.layout[2:])]
+    n = len(dims)
+    common = math.prod(a.shape[a.ndim - n:])
+    seen = {0: (math.prod(a.shape[:a.ndim - n]), common)} if a.contiguous and dims == [*range(a.ndim - n, a.ndim)] else {}
+    return {**seen, 1: (common, math.prod(b.shape[n:]))} if b.contiguous and others == [*range(n)] else seen
+
+
+@op("tensordot.dims(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", grad="ViewBackward0", seen=_as_matrices)
 def tensordot(self, other, dims_self, dims_other):
     """Sum of products over pairs of dimensions."""
     if len(dims_self) != len(dims_other):
@@ -50,7 +59,8 @@ def _kron_strides(inst, self, other):
     return strides
 
 
-@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False, strides=_kron_strides, bare=(0, 1))
+@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False, strides=_kron_strides,
+    bare=(0, 1))
 def kron(self, other):
     """Kronecker product."""
     n = max(self.ndim, other.ndim)
@@ -255,10 +265,27 @@ def _summed_dtype(dtype):
 def _einsum_seen(inst):
     """Products without a sum are made of operands with all dimensions."""
     inputs, out = parsed(inst.layout[0], [m.shape for m in inst.in_metas])
+    if len(inputs) == 2 and "." not in "".join(inputs) and set("".join(inputs)) != set(out):
+        return _as_stacks(inputs, out, inst.in_metas)
     if len(inputs) == 1 or set("".join(inputs)) != set(out) or "." in out:
         return {}
     return {k: tuple([m.shape[labels.index(c)] if c in labels else 1 for c in out])
             for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
+
+
+def _as_stacks(inputs, out, metas):
+    """The shapes of two operands as stacks of matrices, of which torch multiplies views where labels that go together lie together."""
+    one, other = inputs
+    if any([len({*labels}) < len(labels) for labels in inputs]) or {*one} ^ {*other} > {*out}:
+        return {}
+    alike = [c for c in one if c in other and c in out]
+    summed, made = [c for c in one if c in other and c not in out], {}
+    for k, (labels, m) in enumerate(zip(inputs, metas)):
+        alone = [c for c in labels if c in out and c not in alike]
+        groups = (alike, alone, summed) if k == 0 else (alike, summed, alone)
+        if m.contiguous and all([labels.find("".join(g)) >= 0 for g in groups]) and len("".join(map("".join, groups))) == len(labels):
+            made[k] = tuple([math.prod([m.shape[labels.index(c)] for c in g]) for g in groups])
+    return made
 
 
 def _pairs_alone(inst, wrt):
@@ -267,8 +294,8 @@ def _pairs_alone(inst, wrt):
     return tuple([i for i in range(n) if not {1 if i == 0 else k for k in range(max(i, 1))} & {*wrt}]) if n > 2 else ()
 
 
-@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", plain_gradients=True, grad=_einsum_name, seen=_einsum_seen, composed=True, copied=_pairs_alone,
-    saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)))
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", plain_gradients=True, grad=_einsum_name, seen=_einsum_seen, composed=True,
+    copied=_pairs_alone, saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)))
 def einsum(equation, tensors):
     """Einstein's summation."""
     inputs, out = parsed(equation, [x.shape for x in tensors])

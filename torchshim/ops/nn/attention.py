@@ -38,6 +38,14 @@ def _saved(inst, wrt):
     return None if _copied(inst, wrt) else (~0, ~1, ~2, 0)
 
 
+def _as_stack(inst):
+    """The values that torch multiplies are a view of one stack of matrices, or more of them where they are expanded."""
+    v = inst.in_metas[2]
+    if is_flash(*inst.in_metas[:3], inst.layout[4], inst.layout[8]) and (inst.layout[3] is not T) or v.ndim < 3:
+        return {}
+    return {2: (math.prod(v.shape[:-2]), *v.shape[-2:])} if inst.in_metas[0].shape[:-2] == v.shape[:-2] and v.contiguous else {}
+
+
 def _copied(inst, wrt):
     """What is multiplied as matrices are was scaled before, and a mask is no more than added."""
     if _name(inst).startswith("Scaled") and 3 not in wrt:
@@ -132,7 +140,7 @@ def _back_on_host(inst, plan):
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
     "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, results=_results, host=_on_host, host_back=_back_on_host,
-    nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved, copied=_copied)
+    nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved, copied=_copied, seen=_as_stack)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 

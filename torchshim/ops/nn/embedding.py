@@ -74,7 +74,9 @@ def renormed_rows(weight, indices, max_norm, norm_type):
 
 
 @op("embedding_bag_of(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, str mode, int padding_idx, int bags, "
-    "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False)
+    "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False,
+    seen=lambda inst: {0: None} if inst.layout[4] == "max" else {},
+    saves=lambda inst, wrt: (~0, ~1, ~2, ~3)[:len(inst.in_metas)] if len(inst.in_metas) > 3 and 3 in wrt else None)
 def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_idx, bags, scale_grad_by_freq):
     """Bags of rows as their sum, mean or maximum; bag b begins at offsets[b]. An empty bag gives zeros."""
     at = jnp.arange(indices.shape[0])

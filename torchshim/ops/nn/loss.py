@@ -207,8 +207,8 @@ def _refuse_planes(inst, needs):
 
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
     plain_gradients=True,
-    seen=_plane_of, saves=("self", "target", "weight"), grad=_nll_name, check=_check_nll, back_refuses=_refuse_planes, function=False, method=False, twice="zeros", host=_nll_on_host,
-    host_back=_nll_back_on_host)
+    seen=_plane_of, saves=("self", "target", "weight"), grad=_nll_name, check=_check_nll, back_refuses=_refuse_planes, function=False,
+    method=False, twice="zeros", host=_nll_on_host, host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
@@ -246,8 +246,8 @@ def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing
 
 
 @op("cross_entropy_soft(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float? label_smoothing=None) -> Tensor",
-    seen=_not_first, copied=lambda inst, wrt: () if 0 in wrt else (1,), grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0",
-    function=False, method=False)
+    seen=_not_first, copied=lambda inst, wrt: () if 0 in wrt else (1,), function=False, method=False,
+    grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0")
 def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     """Cross entropy with class probabilities."""
     x = wide(self)

@@ -78,6 +78,7 @@ def _layer_back_on_host(inst, plan):
 
 
 _CELL = ("input", "h", "hx", "c", "w_ih", "w_hh", "b_ih", "b_hh")
+_WEIGHTS = ("w_ih", "w_hh")
 
 
 def _copied(inst, wrt, several=True):
@@ -93,13 +94,23 @@ def _copied(inst, wrt, several=True):
     return tuple([i for i, name in enumerate(names) if name in _CELL and name not in kept])
 
 
+def _turned(inst):
+    """torch multiplies with the transposed weights, and all steps' inputs at once."""
+    layer = inst.op.name == "rnn_layer"
+    if layer and _layer_name(inst).startswith("Mkldnn"):
+        return {}
+    seen = {i: m.shape[::-1] for i, (name, m) in enumerate(zip(positions(inst.op.params, inst.layout), inst.in_metas)) if name in _WEIGHTS}
+    steps, *rest = inst.in_metas[0].shape
+    return {0: (steps * rest[0], rest[1]), **seen} if layer and len(rest) == 2 else seen
+
+
 def _copied_in_step(inst, wrt):
     return _copied(inst, wrt, False)
 
 
 @op("rnn_layer(Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, Tensor? lengths, "
     "str mode, bool reverse) -> (Tensor, Tensor, Tensor)", grad=_layer_name, host=_layer_on_host, host_back=_layer_back_on_host,
-    nondiff=("lengths",), function=False, method=False, copied=_copied)
+    nondiff=("lengths",), function=False, method=False, copied=_copied, seen=_turned)
 def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse):
     """(states at all times, last state, last cell state) of one layer in one direction over input (time, batch, features).
 
@@ -169,7 +180,7 @@ def _one_step(mode, input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("lstm_cell_state(Tensor input, Tensor h, Tensor c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh) -> (Tensor, Tensor)",
-    grad="AddBackward0", check=_check_cell(4), multiple=4, function=False, method=False, copied=_copied_in_step)
+    grad="AddBackward0", check=_check_cell(4), multiple=4, function=False, method=False, copied=_copied_in_step, seen=_turned)
 def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
     """(new cell state, output gate) of one step of an LSTM."""
     gates = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
@@ -179,14 +190,15 @@ def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", grad="AddBackward0",
-    check=_check_cell(3), multiple=3, method=False, copied=_copied_in_step, strides=lambda inst, input, hx, *rest: elementwise_strides((hx,), hx.shape))
+    check=_check_cell(3), multiple=3, method=False, copied=_copied_in_step, seen=_turned,
+    strides=lambda inst, input, hx, *rest: elementwise_strides((hx,), hx.shape))
 def gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """One step of a GRU for input (batch, features) and state (batch, hidden)."""
     return _one_step("GRU", input, hx, None, w_ih, w_hh, b_ih, b_hh)
 
 
 @op("rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-    grad="TanhBackward0", check=_check_cell(1), method=False, copied=_copied_in_step)
+    grad="TanhBackward0", check=_check_cell(1), method=False, copied=_copied_in_step, seen=_turned)
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """tanh(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
     if P.kind_of(input.dtype) == 1:            # whole numbers up to the tangent
@@ -195,7 +207,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-    grad="ReluBackward0", check=_check_cell(1), method=False, copied=_copied_in_step)
+    grad="ReluBackward0", check=_check_cell(1), method=False, copied=_copied_in_step, seen=_turned)
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """relu(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
     return _one_step("RNN_RELU", input, hx, None, w_ih, w_hh, b_ih, b_hh)
