@@ -72,7 +72,7 @@ def _leaky_on_host(inst):
 
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", lie=chosen, grad="LeakyReluBackward0", grad_back="LeakyReluBackward",
     inplace=True,
-    inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
+    inplace_grad="LeakyReluBackward1", inplace_keeps=True, functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
     rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
     host=_leaky_on_host)
 def leaky_relu(self, negative_slope):
@@ -159,7 +159,7 @@ def _elu_slope(x, alpha, scale=1.0, slope=1.0):
 
 
 @op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", grad="EluBackward0", grad_back="EluBackward", inplace=True, inplace_grad="EluBackward1",
-    functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, rule=(lambda out, x, alpha: _elu_slope(x, alpha),))
+    inplace_keeps=True, functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, rule=(lambda out, x, alpha: _elu_slope(x, alpha),))
 def elu(self, alpha):
     """x above 0, alpha * (exp(x) - 1) below."""
     return _elu(self, alpha)
@@ -169,7 +169,7 @@ _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.05070098735548049341933498
 
 
 @op("selu(Tensor self) -> Tensor", promote="arith", out=False, grad="EluBackward0", grad_back="EluBackward", inplace=True,
-    inplace_grad="EluBackward1", functional="inplace", method=False, refuses=("elu_cpu", "bic"),
+    inplace_grad="EluBackward1", inplace_keeps=True, functional="inplace", method=False, refuses=("elu_cpu", "bic"),
     rule=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
 def selu(self):
     """The self-normalizing elu."""
@@ -187,7 +187,8 @@ def _by_float(alpha, dtype):
 
 
 @op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", out=False, grad="CeluBackward0", grad_back="EluBackward",
-    inplace=True, inplace_grad="CeluBackward1", functional="inplace", method=False, refuses=("elu_cpu", "bic"), precheck=refuse_zero_alpha,
+    inplace=True, inplace_grad="CeluBackward1", inplace_keeps=True, functional="inplace", method=False, refuses=("elu_cpu", "bic"),
+    precheck=refuse_zero_alpha,
     rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, _by_float(alpha, x.dtype)).astype(out.dtype),))
 def celu(self, alpha):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""

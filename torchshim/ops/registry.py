@@ -39,7 +39,8 @@ sizes: the static parameters (`int` or `int[]`) that are sizes, which change as 
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
   multiple: some dimensions are so many times another, as a cell's gates are.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
-  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. overlap="fill": `f_` may write to
+  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name;
+  inplace_keeps: torch keeps its result then, which so must not be written. overlap="fill": `f_` may write to
   elements that lie in one place (tensor/core/write.py); a function of (operator, target, layout): what it does to them (None: nothing of
   its own). out=False: no out= form;
   "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if both are floating ones.
@@ -148,7 +149,7 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None, copied=None, bare=()):
+                 nowhere=None, copied=None, bare=(), inplace_keeps=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -165,7 +166,7 @@ class Op(Operator):
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
-        self.copied, self.bare = copied, bare
+        self.copied, self.bare, self.inplace_keeps = copied, bare, inplace_keeps
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
@@ -589,7 +590,8 @@ class InplaceOp(Operator):
     def __init__(self, op):
         super().__init__(op.name + "_")
         self.params = op.params
-        self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
+        self.op, self.rule, self.saves_number, self.twice = op, op.rule, op.saves_number, op.twice
+        self.saves = (lambda inst, wrt: (0,)) if op.inplace_keeps else op.saves
         self.elementwise = op.elementwise
         self.back_refuses, self.grad_back, self.grad_for = op.back_refuses, op.grad_back, op.grad_for
 
@@ -647,7 +649,7 @@ class InplaceOp(Operator):
             full.diff_ins, full.wide = wide.diff_ins, half.ROUNDED
             full.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
             return half.narrowed(full, base.layout, base.in_metas, [target.dtype])
-        if base.known and made.dtype == target.dtype:                  # it computes the same
+        if base.known and made.dtype == target.dtype and not self.op.inplace_keeps:      # it computes the same, and keeps the same
             inst = Instance(self, base.layout, base.fn, base.in_metas, base.kinds, target.device, (target.strides,),
                             results=[(target.shape, target.dtype)], jaxpr=base.jaxpr if base.traced else None)
             inst.share(base.family, base.sizes)

@@ -312,8 +312,8 @@ def nll(rows, n, dtype, reduction, ignore_index):
 
 
 def nll_back(rows, n, dtype, reduction, ignore_index):
-    """The gradient of `nll` from class numbers and the cotangent."""
-    def run(target, ct):
+    """The gradient of `nll` from its operands, of which the first is only kept, and the cotangent."""
+    def run(logp, target, ct):
         if rows == 1:
             at = np.asarray(target).item()
             if at != ignore_index and 0 <= at < n:

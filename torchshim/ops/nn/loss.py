@@ -167,7 +167,7 @@ def _nll_on_host(inst):
 
 def _nll_back_on_host(inst, plan):
     rows = _classes_on_host(inst)
-    return losses.nll_back(*rows, *inst.layout[3:]) if rows and inst.layout[2] is None and plan.args == (1,) and not plan.outs else None
+    return losses.nll_back(*rows, *inst.layout[3:]) if rows and inst.layout[2] is None and plan.args == (0, 1) and not plan.outs else None
 
 
 def _nothing_itself(inst):
