@@ -128,3 +128,11 @@ def test_hooks_on_what_a_jacobian_does_not_reach_do_not_change_what_it_keeps():
     written(x, "no_grad")
     made.sum().backward()
     assert a.grad.tolist() == [2., 2., 2.]
+
+
+def test_what_wants_a_gradient_only_later_gets_none_through_a_batch():
+    x, y = torch.ones(2, requires_grad=True), torch.full((2,), 2.)
+    z = torch.func.vmap(lambda a, b: a * b, in_dims=(0, None))(x, y)
+    y.requires_grad = True
+    z.sum().backward()
+    assert x.grad.tolist() == [4., 4.] and y.grad is None

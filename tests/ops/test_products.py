@@ -186,3 +186,9 @@ def test_stacks_that_are_no_view_of_matrices_are_copied(shapes, turned, ok):
         (b if b.ndim > 2 else a).mul_(2)
     with contextlib.nullcontext() if ok else pytest.raises(RuntimeError, match="which is output 0 of AsStrided, is at version 1"):
         y.sum().backward()
+
+
+def test_inner_is_a_view_of_a_matrix_or_of_one_number():
+    for a, b, base in (((2, 3), (4, 3), (2, 4)), ((1, 3), (2, 3), (1, 2)), ((1, 3), (1, 3), ()), ((1, 1, 1), (1, 1, 1), ())):
+        made = torch.inner(torch.ones(a), torch.ones(b))
+        assert made._base.shape == base and made.shape == a[:-1] + b[:-1]

@@ -119,8 +119,8 @@ def batched(fn, xs, dims, randomness="error", held=()):
                   if s.__class__ is tuple and s[0] is not None}
         info["keeps"] = any([node._ts_keeps() for node in inner])
         info["saved"] = [id(t._ts_st) in saved for t in ts]
-        info["held"] = [(k, t, t._ts_st.gen, read(t), edge(t)) for k, t in enumerate(held)
-                        if isinstance(t, TensorBase) and not is_traced(t) and id(t._ts_st) not in saved] if any(info["grads"]) else ()
+        info["held"] = [(k, t, None if id(t._ts_st) in saved else t._ts_st.gen, read(t), edge(t)) for k, t in enumerate(held)
+                        if isinstance(t, TensorBase) and not is_traced(t)] if any(info["grads"]) else ()
         info["raised"] = [_raised(t, inner) for t in ts]
         own = {id(t._ts_st) for t in ts}
         info["captured"] = [(node, g[1], g[2]) for node in sorted(inner, key=lambda node: -node._ts_seq) if node._ts_seq >= since
@@ -267,9 +267,11 @@ class VmapNode(FunctionNode):
         known = set(map(_end, found))
         before, given = states(), list(held)
         restore(state)
-        for k, t, gen, value, e in then:       # as they were
-            if t._ts_st.gen != gen:
+        for k, t, gen, value, e in then:       # as they were; what the graph saved is what it holds now
+            if gen is not None and t._ts_st.gen != gen:
                 held[k] = tensor_at(value, e)
+            elif e is None and edge(t) is not None:
+                held[k] = t.detach()
         try:
             gs = batched(per_example, cts + list(xs), [0] * len(cts) + list(dims), randomness)
         finally:

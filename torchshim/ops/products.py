@@ -289,8 +289,8 @@ def _of_vectors(a, b):
     saved_as=lambda inst: ("self", "other" if () in [m.shape for m in inst.in_metas] else "tensor" if _of_vectors(*inst.in_metas) else
                            "mat2"))
 def inner(self, other):
-    """Sum of products over the last dimension of both, as a matrix of the dimensions of one by those of the other; with a number, the
-    product."""
+    """Sum of products over the last dimension of both, as a matrix of the dimensions of one by those of the other, or one number where there
+    is one of each; with a number, the product."""
     if not self.ndim or not other.ndim:
         d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())
         return self.astype(d) * other.astype(d)
@@ -301,7 +301,7 @@ def inner(self, other):
         raise RuntimeError("both inputs should have same dtype")
     refuse_bool(self, *(("dot",) if self.ndim == other.ndim == 1 else ("addmm_impl_cpu_", *self.shape, *other.shape)))
     made = jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
-    return made.reshape(math.prod(self.shape[:-1]), math.prod(other.shape[:-1])) if made.ndim else made
+    return made.reshape(() if _of_vectors(self, other) else (math.prod(self.shape[:-1]), math.prod(other.shape[:-1])))
 
 
 def vector(name, x, of):
