@@ -74,6 +74,19 @@ def test_what_hooks_on_nodes_may_return():
     assert x.grad is None
 
 
+def test_hooks_see_gradients_of_what_has_a_derivative():
+    """Not of indices, exponents, counts or the statistics of a batch."""
+    x, w = torch.eye(4, requires_grad=True), torch.ones(4)
+    for made, inputs in ((x.max(0), 1), (x.sort(), 1), (x.cummax(0), 1), (torch.frexp(x), 1), (torch.linalg.inv_ex(x), 1),
+                         (torch.linalg.lu_factor_ex(x), 1), (torch.nn.functional.max_pool2d(x[None], 2, return_indices=True), 1),
+                         ((torch.nn.functional.batch_norm(x, None, None, w, w, True),), 3)):
+        seen = []
+        made[0].grad_fn.register_prehook(lambda grads: seen.append(len(grads)))
+        made[0].grad_fn.register_hook(lambda ins, outs: seen.extend((len(ins), len(outs))))
+        made[0].sum().backward()
+        assert seen == [1, inputs, 1]
+
+
 def test_the_node_of_a_layer_has_its_bias_first():
     layer, x, seen = torch.nn.Linear(3, 4), torch.tensor([1.0, 2.0, 3.0], requires_grad=True).view(1, 3), []
     node = layer(x).grad_fn

@@ -32,6 +32,14 @@ def test_integrals_and_derivatives():
     assert torch.gradient(x, spacing=(torch.tensor([0., 1., 3.]),), dim=1)[0].tolist() == [[1, 1, 1], [-2, -1.5, -.5]]
 
 
+def test_the_distance_of_samples_is_a_real_number():
+    for name in ("trapezoid", "cumulative_trapezoid"):
+        for dx in (1j, 2 + 0j, True):
+            with pytest.raises(RuntimeError, match=f"^{name}: Currently, we only support dx as a real number"):
+                getattr(torch, name)(torch.ones(3), dx=dx)
+    assert torch.trapezoid(torch.ones(2, 0), dx=1j).tolist() == [0, 0]
+
+
 def test_histograms():
     x = torch.tensor(X)
     h = torch.histogram(x, 4)

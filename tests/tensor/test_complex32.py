@@ -108,6 +108,17 @@ def test_what_torch_has_no_kernel_for(f, message):
         f(numbers())
 
 
+def test_powers_that_need_no_kernel():
+    x, half = numbers(), torch.tensor([0.5, -2.0]).half()
+    assert (x ** 1).tolist() == (x ** (1 + 0j)).tolist() == (x ** True).tolist() == x.clone().pow_(1.0).tolist() == x.tolist()
+    assert (x ** 0).tolist() == (x ** 0j).tolist() == torch.pow(1, x).tolist() == [[1, 1], [1, 1]]
+    assert torch.pow(1 + 0j, half).tolist() == [1, 1] and torch.pow(1 + 0j, half).dtype is C
+    for refused in (lambda: torch.pow(0.5j, half), lambda: torch.pow(True, x), lambda: x ** 2j):
+        with pytest.raises(NotImplementedError, match='"pow" not implemented for \'ComplexHalf\''):
+            refused()
+    assert (torch.tensor([2j]) ** (1 + 0j)).tolist() == (torch.tensor([2j]) ** True).tolist() == [2j]      # copied, not computed
+
+
 def test_what_needs_no_kernel():
     x = numbers()
     assert x.flip(0).tolist() == [[0.5j, 2], [1 + 2j, 3 - 1j]] and torch.zeros(0, 3, dtype=C).sum().dtype is C

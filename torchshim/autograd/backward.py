@@ -537,13 +537,12 @@ def _fitting(node, grads, mode):
 def _called(node, *grads):
     """A node as a function of the gradients of its outputs: those of its inputs, with a history where they or what it saved have one. One
     tensor, or a tuple with None where there is none."""
-    expected = node._ts_n_outputs if node._ts_inst is None else len(node._ts_inst.diff_outs)
-    if len(grads) != expected:
-        raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
+    places = node_hooks.outputs_of(node)
+    if len(grads) != len(places):
+        raise TypeError(f"expected {len(places)} arguments, got {len(grads)} instead")
     for k, g in enumerate(grads):
         if g is not None and not isinstance(g, TensorBase):
             raise TypeError(f"argument {k} is not a Variable")
-    places = range(expected) if node._ts_inst is None else sorted(node._ts_inst.diff_outs)
     got = _apply(node, {k: g for k, g in zip(places, grads) if g is not None}, GradTensors)
     got = [None if k is None else got[k] for k in node._ts_places(range(len(got)))]
     return got[0] if len(got) == 1 else tuple(got)

@@ -6,13 +6,20 @@ from ..tensor.core.handle import TensorBase, log_grad, meta
 from ..tensor.core.memory_format import contiguous_format
 
 
+def outputs_of(node):
+    """The places of the outputs whose gradients a node knows of: not those that have no derivative, as indices."""
+    inst = getattr(node, "_ts_inst", None)
+    return range(node._ts_n_outputs) if inst is None else inst.op.outputs or sorted(inst.diff_outs)
+
+
 def before(node, box, mode, extra):
     """Prehooks: they may give other gradients of the node's outputs."""
-    gs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
+    outputs = outputs_of(node)
+    gs = tuple([mode.tensor(box[k]) if k in box else None for k in outputs])
     for hook in list(extra.pre.values()):
         gs = _checked(hook, hook(gs), gs)
     box.clear()
-    for k, g in enumerate(gs):
+    for k, g in zip(outputs, gs):
         if g is not None:
             box[k] = mode.back(g)
 
@@ -50,7 +57,7 @@ def told_of_nothing(hooks):
 
 def after(node, grads, box, mode, extra):
     """Posthooks: they may give other gradients of the node's inputs. A number in a tensor's place counts as an input."""
-    outs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
+    outs = tuple([mode.tensor(box[k]) if k in box else None for k in outputs_of(node)])
     places = list(node._ts_places(range(len(grads))))
     ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
     for hook in list(extra.post.values()):

@@ -135,6 +135,8 @@ def _areas(name, y, x, dx, dim):
     """Twice the area of each trapezoid, and the dimension."""
     if y.dtype == np.bool_:
         raise RuntimeError(f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+    if x is None and P.kind_of(np.result_type(dx)) not in (1, 2):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     if not y.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, y.ndim)

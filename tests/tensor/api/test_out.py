@@ -55,7 +55,9 @@ def test_sums_compute_in_the_dtype_of_out():
     lambda x, out: torch.cat((x,), out=out), lambda x, out: torch.gather(x, 0, torch.arange(3), out=out),
     lambda x, out: torch.cumsum(x, 0, out=out), lambda x, out: torch.where(x > 0, x, x, out=out), lambda x, out: torch.msort(x, out=out),
     lambda x, out: torch.index_add(torch.ones(3), 0, torch.arange(3), x, out=out),
-    lambda x, out: torch.max(x[None], 0, out=(out, torch.arange(3))),
+    lambda x, out: torch.max(x[None], 0, out=(out, torch.arange(3))), lambda x, out: torch.pow(x, 42, out=out),
+    lambda x, out: torch.pow(2, x, out=out), lambda x, out: torch.pow(torch.ones(3), x, out=out), lambda x, out: torch.square(x, out=out),
+    lambda x, out: torch.outer(torch.ones(1), x, out=out),
 ])
 def test_an_out_tensor_may_not_overlap_what_is_read(call):
     memory = torch.arange(4.0)

@@ -37,6 +37,7 @@ class Operator:
     weight = None              # function of an Instance: what `cost.weighed` would say of it, so that it need not be traced for that
     in_blocks = True           # whether what `on_host` gives goes through memory once, block by block
     edges = None               # the order of a node's inputs where torch's is not that of the arguments; fewer: the others do not count
+    outputs = None             # the places of a node's outputs where those without a derivative are not told by their dtype
     composed = False           # whether torch makes it of other operators, which look at shapes and histories before anything is saved
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     grad_back = None           # what names its gradients' nodes, see ops.registry

@@ -323,6 +323,7 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
 
 
 batch_norm_train.edges = (0, 1, 2)          # the running statistics have no place in the graph
+batch_norm_train.outputs = (0,)
 
 
 def _batch_norm_eval_on_host(inst):

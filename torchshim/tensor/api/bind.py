@@ -19,7 +19,7 @@ from . import docs
 from .at_once import at_once
 from .compiled import compiled, keep
 from .placement import placed
-from .out import SHARED, dtype_of, history_first, into, writer
+from .out import ELEMENTWISE, SHARED, dtype_of, history_first, into, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded
 from .misfits import misfit_of
@@ -547,7 +547,7 @@ def with_out(f, name):
         try:
             if out is None:
                 return f(*args, **kwargs)
-            return into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED else ())
+            return into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED or name in ELEMENTWISE else ())
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)

@@ -11,24 +11,26 @@ from ...ops import promotion as P
 from ...ops.half_kernels import refused
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
-from .bind import NAMESPACES, call, function, into, number, pack, type_name
+from ..core.dtype import complex32
+from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
 from .signatures import UNSET
 from ..core.dispatch import apply, apply1, apply2, apply3
 from ..core.handle import TensorBase, meta, read
-from ..core.write import apply_inplace
+from ..core.write import apply_inplace, needs_grad
 
 POW = arithmetic.pow
 STATIC_POWERS = {p: (T, p) for p in (0, 1, 2, 3, 4, -1, -2)}
 # on floating elements 2.0 means 2; the two would be one key (Python's 2 == 2.0), so one spelling serves both
-STATIC_FLOATS = {0.5: (T, 0.5), -0.5: (T, -0.5)} | {float(p): STATIC_POWERS[p] for p in (1, 2, 3, -1, -2)}
+STATIC_FLOATS = {0.5: (T, 0.5), -0.5: (T, -0.5)} | {float(p): STATIC_POWERS[p] for p in (0, 1, 2, 3, -1, -2)}
 
 
 # -- pow -----------------------------------------------------------------------------------------------------------------
 def _pow_layout(self, exponent):
     """(layout, numbers, kinds) for a number as the exponent: the common ones are part of the program."""
     dtype = read(self).meta.dtype
-    whole = P.kind_of(dtype) < 2
-    lay = None
+    whole, lay = P.kind_of(dtype) < 2, None
+    if exponent.__class__ is complex and not exponent.imag and P.kind_of(dtype) == 3:
+        exponent = exponent.real
     if exponent.__class__ is int:
         if exponent < 0 and whole:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -61,7 +63,12 @@ def power(self, exponent):
         return None
     nums = []
     token = pack(x, nums)
-    return apply(POW, (exponent,), (token, T), nums, PACKED[token])
+    try:
+        return apply(POW, (exponent,), (token, T), nums, PACKED[token])
+    except NotImplementedError:
+        if x.__class__ is bool or x != 1 or needs_grad(exponent):
+            raise
+        return FUNCTIONS["ones_like"](exponent, dtype=complex32)       # torch has no kernel of halves and fills without one
 
 
 def power_(self, exponent):
@@ -86,7 +93,7 @@ def pow(input, exponent, *, out=None):
     r = power(input, exponent)
     if r is None:
         raise _wrong("pow", 1 if not isinstance(input, TensorBase) and number(input) is None else 2, "Tensor", exponent)
-    return r if out is None else into(out, r, "pow")
+    return r if out is None else into(out, r, "pow", (input, exponent))
 
 
 def _pow_method(self, exponent):

@@ -167,6 +167,10 @@ SHARED = {name: rule for rule, names in {
     (3, False): "where frexp polygamma bernoulli normal"}.items() for name in names.split()}
 
 
+#: Written in terms of an elementwise kernel, which does ask.
+ELEMENTWISE = frozenset(("square", "outer", "ger"))
+
+
 def refuse_shared(out, operands, rule):
     """torch's errors for an out tensor that shares memory with operands, by such a rule."""
     each = [y for x in operands for y in (x if isinstance(x, (list, tuple)) else (x,)) if isinstance(y, TensorBase)]
