@@ -78,3 +78,14 @@ def test_an_unknown_tier_is_refused():
     done = subprocess.run([sys.executable, "-c", "import torchshim"], env=os.environ | {"TORCHSHIM_TIER": "fast"},
                           capture_output=True, text=True)
     assert "TORCHSHIM_TIER must be one of auto, compiled, operators, not 'fast'" in done.stderr
+
+
+def test_what_a_tensor_grows_by_is_filled():
+    torch.use_deterministic_algorithms(True)
+    try:
+        for dtype, filled in ((torch.float32, "nan"), (torch.int64, "9223372036854775807"), (torch.bool, "True")):
+            x = torch.zeros(2, dtype=dtype)
+            part = x[:1]
+            assert [str(n) for n in x.resize_(3).tolist()][2:] == [str(n) for n in part.clone().resize_(2).tolist()][1:] == [filled]
+    finally:
+        torch.use_deterministic_algorithms(False)

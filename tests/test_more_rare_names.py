@@ -115,3 +115,19 @@ def test_slices_inverses_power_sums_and_statistics():
     mean, var = torch.zeros(4), torch.ones(4)
     found = torch.batch_norm_update_stats(x, mean, var, 0.5)
     assert found[0].tolist() == [4, 5, 6, 7] and mean.tolist() == [2, 2.5, 3, 3.5] and var.tolist() == [8.5] * 4
+
+
+def test_sizes_add_what_knows_how():
+    class Adds:
+        def __radd__(self, other):
+            return other, 42
+    assert torch.Size([1]) + Adds() == (torch.Size([1]), 42) and torch.Size([1]) + (2,) == (1, 2)
+    for other in (3, [1]):
+        with pytest.raises(TypeError, match=rf"can only concatenate tuple \(not {type(other).__name__}\) to torch.Size"):
+            torch.Size([1]) + other
+
+
+def test_the_old_classes_have_no_subclasses():
+    with pytest.raises(TypeError, match="type 'torch.FloatTensor' is not an acceptable base type"):
+        type("Mine", (torch.FloatTensor,), {})
+    assert torch.__config__._cxx_flags() == ""

@@ -62,3 +62,9 @@ def test_a_switch_takes_booleans_alone(switch, text):
     with pytest.raises(TypeError) as error:
         switch()
     assert str(error.value) == text and torch.is_grad_enabled()
+
+
+def test_flags_that_are_none_stay():
+    with torch.backends.cudnn.flags(enabled=False, allow_tf32=None):
+        assert torch.backends.cudnn.allow_tf32 is True and torch.backends.cudnn.enabled is False
+    assert torch.backends.cudnn.enabled is True

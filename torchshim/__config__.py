@@ -9,6 +9,11 @@ def show():
     return f"torchshim on JAX {jax.__version__} (jaxlib {jaxlib.__version__}, NumPy {numpy.__version__})\n"
 
 
+def _cxx_flags():
+    """The flags of the C++ compiler, of which there is none."""
+    return ""
+
+
 def parallel_info():
     """The numbers of threads, as text."""
     from .settings import get_num_interop_threads, get_num_threads

@@ -304,3 +304,31 @@ def test_hooks_without_names_are_unknown():
     y.register_hook(Hook())
     with pytest.raises(RuntimeError, match="hook '<unknown>' has changed the type of value"):
         y.sum().backward()
+
+
+def test_what_is_differentiable_once_says_so_for_each_gradient():
+    from torchshim.autograd.function import once_differentiable
+
+    class Products(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, k, b):
+            return a * k * b
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, g):
+            return g * 2, None, g * 3
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    Products.apply(x, 2, y).backward(torch.ones(2, requires_grad=True), create_graph=True)
+    (nothing, _), (error, nr) = y.grad.grad_fn.next_functions
+    assert nothing is None and nr == 2 and error is x.grad.grad_fn.next_functions[1][0] and error.name() == "torch::autograd::Error"
+    assert [n and type(n).__name__ for n, _ in error.next_functions] == ["AccumulateGrad", None, "AccumulateGrad"]
+    with pytest.raises(RuntimeError, match="trying to differentiate twice"):
+        x.grad.sum().backward()
+
+
+def test_the_inverses_of_hyperbolic_functions_have_no_derivative_in_place():
+    for name in ("asinh", "acosh", "atanh"):
+        y = getattr(torch.ones(2, requires_grad=True) * 0.5, name + "_")().sum()
+        with pytest.raises(NotImplementedError, match=f"the derivative for 'inplace version of {name}' is not implemented"):
+            y.backward()

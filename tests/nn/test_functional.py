@@ -302,3 +302,16 @@ def test_gradients_of_convolutions_are_told_by_their_name(dims):
     made = [*torch.autograd.grad(y, (x, w), g, create_graph=True), getattr(torch.nn.grad, f"conv{dims}d_input")(x.shape, w, g),
             getattr(torch.nn.grad, f"conv{dims}d_weight")(x, w.shape, g)]
     assert [t.grad_fn.name() for t in made] == ["ConvolutionBackwardBackward0"] * 4
+
+
+def test_affine_grids_of_one_element_warn():
+    theta = torch.ones(1, 2, 3)
+    with pytest.warns(UserWarning, match="affine_grid behavior has changed for unit-size grids when align_corners=True"):
+        assert F.affine_grid(theta, (1, 1, 2, 1), align_corners=True).tolist() == [[[[0, 0]], [[2, 2]]]]
+
+
+def test_sizes_that_are_no_integers():
+    for size in (2.0, torch.tensor(2.0)):
+        with pytest.raises(TypeError, match=r"expected size to be one of int or Tuple\[int\]"):
+            F.interpolate(torch.ones(1, 1, 4), size=(size,))
+    assert F.interpolate(torch.ones(1, 1, 4), size=(torch.tensor(2),)).shape == (1, 1, 2)

@@ -98,3 +98,10 @@ def test_channels_last_is_not_cloned_by_rms_norm():
     x = torch.ones(2, 3, 4, 2).contiguous(memory_format=torch.channels_last).requires_grad_()
     assert F.rms_norm(x, (2,)).grad_fn.name() == "MulBackward0"
     assert F.rms_norm(x.transpose(0, 1), (2,)).grad_fn.name() == "CloneBackward0"
+
+
+def test_a_batch_norm_looks_past_dimensions_of_one_element():
+    x = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    assert x.stride() == (6, 1, 2, 1)
+    for layer in (torch.nn.BatchNorm2d(2), torch.nn.BatchNorm2d(2).eval()):
+        assert layer(x).stride() == (6, 1, 2, 2) and layer(x.contiguous()).stride() == (6, 3, 1, 1)

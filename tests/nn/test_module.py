@@ -1,5 +1,6 @@
 """Protects Module: registration, names, text, state dicts, hooks, copies."""
 import copy
+import gc
 import pickle
 
 import numpy as np
@@ -390,3 +391,19 @@ def test_lists_name_the_child_at_an_index():
             many._get_abs_string_index(1.)
     row = nn.Sequential(nn.ReLU(), nn.Tanh())
     assert row._get_item_by_idx(row._modules.keys(), -1) == "1" and row._get_item_by_idx(iter(row), 0) is row[0]
+
+
+def test_loading_a_state_leaves_no_cycles():
+    layer = torch.nn.LSTM(4, 4)
+    state = layer.state_dict()
+    layer.load_state_dict(state)               # what is met for the first time leaves some
+    gc.collect()
+    layer.load_state_dict(state)
+    assert gc.collect() == 0
+
+
+def test_a_parameter_becomes_a_sparse_one():
+    layer = torch.nn.Linear(3, 2)
+    layer.weight.grad, before = torch.ones(2, 3), layer.weight
+    layer._apply(lambda t: t.detach().to_sparse())
+    assert layer.weight.layout is layer.weight.grad.layout is torch.sparse_coo and layer.weight is not before

@@ -32,6 +32,16 @@ def test_integrals_and_derivatives():
     assert torch.gradient(x, spacing=(torch.tensor([0., 1., 3.]),), dim=1)[0].tolist() == [[1, 1, 1], [-2, -1.5, -.5]]
 
 
+def test_coordinates_decide_the_dtype_of_a_gradient():
+    x, at = torch.tensor([0.0, 1.0, 4.0, 9.0]), torch.tensor([0.0, 1.0, 3.0, 4.0])
+    for order, ends in ((1, (1.0, 5.0)), (2, (5 / 6, 37 / 6))):
+        made, = torch.gradient(x, spacing=(at.double(),), edge_order=order)
+        assert made.dtype is torch.float64
+        torch.testing.assert_close(made, torch.tensor([ends[0], 7 / 6, 23 / 6, ends[1]]).double())
+    made, = torch.gradient(x, spacing=2j)
+    assert made.dtype is torch.complex64 and made.tolist() == [-0.5j, -1j, -2j, -2.5j]
+
+
 def test_the_distance_of_samples_is_a_real_number():
     for name in ("trapezoid", "cumulative_trapezoid"):
         for dx in (1j, 2 + 0j, True):

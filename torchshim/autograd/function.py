@@ -477,27 +477,31 @@ def once_differentiable(fn):
             out = fn(ctx, *args)
         if not context.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return out
-        outs = out if isinstance(out, tuple) else (out,)
-        err = [None if o is None else _fail(o) for o in outs]
-        return tuple(err) if isinstance(out, tuple) else err[0]
+        made = _failing(out if isinstance(out, tuple) else (out,))
+        return made if isinstance(out, tuple) else made[0]
     return wrapper
 
 
 class _Fail(FunctionNode):
     """Raises when backward comes here."""
+    _ts_home = Node._ts_home
 
     def _ts_custom_backward(self, box, mode):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-def _fail(o):
-    o = o.detach()
-    node = object.__new__(node_class("ErrorBackward", _Fail))
+def _failing(outs):
+    """Gradients on one such node, that for as many leaves stands as there are gradients."""
+    outs = tuple([None if o is None else o.detach() for o in outs])
+    node = object.__new__(node_class("Error", _Fail))
     node._ts_inst = node._ts_plan = node._ts_extra = None
-    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), (), next(sequence)
-    node._ts_out_metas = [o._ts_meta]
-    o._ts_edge = node
-    return o
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_seq = [], (), (), next(sequence)
+    node._ts_next = tuple([None if o is None else o.detach().requires_grad_() for o in outs])
+    node._ts_out_metas = [None if o is None else o._ts_meta for o in outs]
+    for nr, o in enumerate(outs):
+        if o is not None:
+            o._ts_edge = node if len(outs) == 1 else (node, nr)
+    return outs
 
 
 FunctionCtx = BackwardCFunction = FunctionNode

@@ -12,13 +12,15 @@ def setter(module, **names):
     here = sys.modules[module]
 
     def set_flags(**given):
-        """Set switches; returns what they were."""
+        """Set switches that are not None; returns what they were."""
         unknown = given.keys() - names.keys()
         if unknown:
             raise TypeError(f"flags() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         before = {k: getattr(here, names[k]) for k in given}
         with allow_nonbracketed_mutation():
             for k, v in given.items():
+                if v is None:
+                    continue
                 setattr(here, names[k], v)
         return before
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine import warn
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
-from .layout import broadcast_shapes, channels_last_strides, iterated, lies_channels_last
+from .layout import broadcast_shapes, iterated
 from .loops import searchsorted
 from .norms import p_norm, vector_norm
 from .reduction import root, summable, unsupported
@@ -209,42 +209,6 @@ _declare_trapezoids("trapezoid", _trapezoid, "Integral by the trapezoidal rule."
 _declare_trapezoids("trapz", _trapezoid, "Integral by the trapezoidal rule: trapezoid's old name.", "MulBackward1", points_first=False)
 _declare_trapezoids("cumulative_trapezoid", _cumulative_trapezoid, "Integrals from the beginning by the trapezoidal rule.",
                     "CumsumBackward0")
-
-
-def _joined_strides(inst, self, spacing, dim, *rest):
-    """channels_last, where none of the parts that torch joins is empty."""
-    return channels_last_strides(self.shape) if lies_channels_last(self) and self.shape[dim] > 2 else None
-
-
-@op("gradient.uniform(Tensor self, float spacing, int dim, int edge_order) -> Tensor", grad="CatBackward0", strides=_joined_strides)
-def gradient_uniform(self, spacing, dim, edge_order):
-    """Central differences at equal distances; one-sided ones of the given order at the ends."""
-    out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
-    x = jnp.moveaxis(cast(self, P.compute_dtype(out)), dim, 0)
-    h = cast(spacing, x.dtype)
-    inner = (x[2:] - x[:-2]) / (2 * h)
-    if edge_order == 1:
-        first, last = (x[1] - x[0]) / h, (x[-1] - x[-2]) / h
-    else:
-        first, last = (-3 * x[0] + 4 * x[1] - x[2]) / (2 * h), (3 * x[-1] - 4 * x[-2] + x[-3]) / (2 * h)
-    return jnp.moveaxis(jnp.concatenate([first[None], inner, last[None]]), 0, dim).astype(out)
-
-
-@op("gradient.coordinates(Tensor self, Tensor at, int dim, int edge_order) -> Tensor", grad="CatBackward0")
-def gradient_coordinates(self, at, dim, edge_order):
-    """Second-order differences at given coordinates."""
-    out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
-    x = jnp.moveaxis(cast(self, P.compute_dtype(out)), dim, 0)
-    h = jnp.diff(cast(at, x.dtype)).reshape((-1,) + (1,) * (x.ndim - 1))
-    a, b = h[:-1], h[1:]
-    inner = -b / (a * (a + b)) * x[:-2] + (b - a) / (a * b) * x[1:-1] + a / (b * (a + b)) * x[2:]
-    if edge_order == 1:
-        first, last = (x[1] - x[0]) / h[0], (x[-1] - x[-2]) / h[-1]
-    else:
-        a, b, c, d = h[0], h[1], h[-2], h[-1]
-        first = -(2 * a + b) / (a * (a + b)) * x[0] + (a + b) / (a * b) * x[1] - a / (b * (a + b)) * x[2]
-        last = d / (c * (c + d)) * x[-3] - (d + c) / (c * d) * x[-2] + (2 * d + c) / (d * (c + d)) * x[-1]
-    return jnp.moveaxis(jnp.concatenate([first[None], inner, last[None]]), 0, dim).astype(out)
 
 
 # -- histograms ---------------------------------------------------------------------------------------------------------------

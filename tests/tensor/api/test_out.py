@@ -172,6 +172,9 @@ def test_products_and_places_have_words_of_their_own(call, text):
     assert str(e.value) == text
 
 
-def test_zeros_and_ones_are_drawn_into_any_dtype():
-    out = torch.bernoulli(torch.ones(3), out=torch.empty(3, dtype=torch.int64))
-    assert out.dtype == torch.int64 and out.tolist() == [1, 1, 1]
+def test_zeros_and_ones_are_drawn_into_any_real_dtype():
+    p = torch.tensor([0.0, 1.0, 1.0])
+    for dtype in (torch.int8, torch.int64, torch.bool, torch.float64):
+        assert torch.bernoulli(p, out=torch.empty(3, dtype=dtype)).tolist() == [0, 1, 1]
+    with pytest.raises(NotImplementedError, match="\"bernoulli_tensor_cpu_self_\" not implemented for 'ComplexFloat'"):
+        torch.bernoulli(p, out=torch.empty(3, dtype=torch.complex64))

@@ -31,7 +31,7 @@ def _targets(input, size, scale_factor):
             raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
                              f"{list(input.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
                              "format and output size in (o1, o2, ...,oK) format.")
-        if not all(isinstance(n, int) or hasattr(n, "__index__") for n in size):
+        if not all([not n.is_floating_point() if isinstance(n, TensorBase) else hasattr(n, "__index__") for n in size]):
             raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
                             f"types {[type(n) for n in size]}")
         return list(size), None
@@ -155,7 +155,10 @@ def affine_grid(theta, size, align_corners=None):
     if shape[1:] != wanted or len(shape) != 3:
         kind = "2D affine matrices of shape Nx2x3" if len(size) == 4 else "3D affine matrices of shape Nx3x4"
         raise ValueError(f"Expected a batch of {kind} for size {size}. Got {theta.shape}.")
-    if min(size) <= 0:
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an "
+                      "intended use case of affine_grid. See the documentation of affine_grid for details.", stacklevel=2)
+    elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if size[0] != shape[0]:
         raise RuntimeError(f"Expected tensor to have size {shape[0]} at dimension 0, but got size {size[0]} for argument #2 'batch2'")

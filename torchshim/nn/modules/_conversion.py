@@ -84,7 +84,7 @@ class Conversion:
                 raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{key}") from error
             p.grad = grad
             return
-        if future.get_overwrite_module_params_on_conversion() or new.is_meta != p.is_meta:
+        if future.get_overwrite_module_params_on_conversion() or new.is_meta != p.is_meta or new.layout is not p.layout:
             p = self._parameters[key] = Parameter(new, p.requires_grad)
         elif new is not p:
             p.data = new

@@ -242,6 +242,7 @@ class State:
                                          "new values, if incompatible_keys need to be modified, it should be done inplace.")
 
         load(self, state_dict)
+        del load                               # it holds itself
         if strict:
             if unexpected:
                 errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))

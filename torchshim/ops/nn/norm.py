@@ -53,6 +53,16 @@ def _strides(inst, self, *rest):
     return (channels_last_strides(self.shape),) + (None,) * (len(inst.out_metas) - 1) if lies_channels_last(self) else None
 
 
+def _batch_strides(inst, self, *rest):
+    """Whatever the strides of dimensions of one element are; what is contiguous as well stays that."""
+    if self.contiguous:
+        return None
+    last = channels_last_strides(self.shape)
+    if self.ndim in (4, 5) and all([a == b or n == 1 for a, b, n in zip(self.strides, last, self.shape)]):
+        return (last,) + (None,) * (len(inst.out_metas) - 1)
+    return _strides(inst, self)
+
+
 def _check_layer_norm(x, normalized_shape, weight, bias, eps):
     share_dtype(x, weight, bias)
     _check_trailing(x, normalized_shape, weight, bias)
@@ -300,7 +310,7 @@ def _with_rounded(x, y, mean, var, eps, half):
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", grad_back="NativeBatchNormBackward", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
-    strides=_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
+    strides=_batch_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
     host_back=_batch_norm_back_on_host, saves=("self", "weight"))
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
@@ -344,7 +354,7 @@ def _batch_norm_eval_on_host(inst):
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     grad="NativeBatchNormBackward0",
     check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
-    strides=_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last, host=_batch_norm_eval_on_host,
+    strides=_batch_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last, host=_batch_norm_eval_on_host,
     saves=("self", "mean", "var", "weight"))
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""

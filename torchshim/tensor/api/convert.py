@@ -214,6 +214,10 @@ def record_stream(self, s):
 
 class _LegacyMeta(type):
     """The kind of the old classes of tensors: of one dtype (`dtype`), on one type of device (`_kind`)."""
+    def __new__(mcs, name, bases, members):
+        for base in bases:
+            raise TypeError(f"type '{base.__module__}.{base.__name__}' is not an acceptable base type")
+        return super().__new__(mcs, name, bases, members)
 
     def __instancecheck__(cls, x):
         return isinstance(x, Tensor) and x.dtype is cls.dtype and x.device.type == cls._kind

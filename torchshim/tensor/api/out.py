@@ -135,7 +135,8 @@ RULES |= {name: ((_floating, FLOATING),) for name in _CASTABLE[FLOATING].split()
 #: Whose results have no derivative, so that torch does not ask for that of an out tensor.
 _TRUTHS = (lambda want, got: True, ""),
 RULES |= {name: _TRUTHS for name in "eq ne lt le gt ge logical_not logical_and logical_or logical_xor".split()}
-RULES["lu"] = RULES["bernoulli"] = ()
+RULES["lu"] = ()
+RULES["bernoulli"] = (lambda want, got: P.kind_of(got) < 3, "\"bernoulli_tensor_cpu_self_\" not implemented for '{got}'"),
 RULES |= {name: ((_bool_or_byte, "{name} only supports bool tensor for result, got: {got}"),) for name in ("all", "any")}
 RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "fft_ihfft")}
 RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
@@ -210,7 +211,7 @@ def check_dtype(rule, want, got, name, field="result"):
     for fits, words in rule:
         if not fits(want, got):
             kernel = name.removeprefix("fft_").replace("2", "n")
-            error = TypeError if words is CAT else RuntimeError
+            error = TypeError if words is CAT else NotImplementedError if "\" not implemented for" in words else RuntimeError
             raise error(words.format(want=P.c_name(want), got=P.c_name(got), want_cpp=P.cpp_name(want), got_cpp=P.cpp_name(got),
                                      want_type=P.type_name(want), got_type=P.type_name(got),
                                      field=field, name=kernel if name.startswith("fft_") else name, int32=want == P.int32))

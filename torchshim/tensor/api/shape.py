@@ -273,7 +273,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
     others = others_with(self)
     if others and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
         held = as_strided(tensor_on(self._ts_st, (), 0, None), (root.numel,), (1,), 0)
-        more = FUNCTIONS["zeros"](at + count - root.numel, dtype=self.dtype, device=self.device)
+        more = FUNCTIONS["empty"](at + count - root.numel, dtype=self.dtype, device=self.device)
         bump(self)
         move([self, *others], read(FUNCTIONS["cat"]([held, more])))
         y = as_strided(self, shape, strides, at)
@@ -281,7 +281,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
         bump_version(self, -1)
         return self
     old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
-    more = FUNCTIONS["zeros"](max(count - m.numel, 0), dtype=self.dtype, device=self.device)
+    more = FUNCTIONS["empty"](max(count - m.numel, 0), dtype=self.dtype, device=self.device)
     grown = reshaped(FUNCTIONS["cat"]([old.detach()[:count], more]), shape)      # an expanded tensor has more elements than memory
     if strides != contiguous_strides(shape):
         grown = as_strided(grown, shape, strides, 0)

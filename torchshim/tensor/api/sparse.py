@@ -198,7 +198,18 @@ def apply_(self, callable):
         raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
     if self.device.type != "cpu":
         raise TypeError("apply_ is only implemented on CPU tensors")
-    return self.copy_(self.new_tensor([callable(x) for x in self.flatten().tolist()], dtype=self.dtype).reshape(self.shape))
+    return self.copy_(_elements(self, [callable(x) for x in self.flatten().tolist()]))
+
+
+def _elements(t, results):
+    """What Python made of a tensor's elements, as a tensor like it."""
+    for r in results:
+        if r.__class__ in (int, float, bool, complex) and (r.__class__ is not complex or t.is_complex()):
+            continue
+        if not (hasattr(r, "__index__") or hasattr(r, "__float__")):
+            raise TypeError(f"must be real number, not {type(r).__name__}" if t.is_floating_point() or t.is_complex() else
+                            f"'{type(r).__name__}' object cannot be interpreted as an integer")
+    return t.new_tensor(results, dtype=t.dtype).reshape(t.shape)
 
 
 def _mapped(name, self, others, callable):
@@ -213,7 +224,7 @@ def _mapped(name, self, others, callable):
         if t.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for {which} (got {t.type()})")
     rows = [t.expand(self.shape).flatten().tolist() for t in (self, *others)]
-    return self.copy_(self.new_tensor([callable(*x) for x in zip(*rows)], dtype=self.dtype).reshape(self.shape))
+    return self.copy_(_elements(self, [callable(*x) for x in zip(*rows)]))
 
 
 @function(torch=False)

@@ -7,7 +7,7 @@ from ...ops import promotion as P, statistics as S
 from ...ops.common import wrap_dims
 from ...ops.registry import OPS
 from . import return_types
-from .bind import call, function, into, number
+from .bind import FUNCTIONS, call, function, into, number
 from .ranges import linspace
 from ..core.handle import TensorBase
 from .reduction import need_tensor
@@ -50,11 +50,37 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     out = []
     for k, d in enumerate(dims):
         h = listed[k] if listed is not None else spacing
-        if isinstance(h, TensorBase) and h.ndim:
-            out.append(call(S.gradient_coordinates, (input, h, d, edge_order)))
-        else:
-            out.append(call(S.gradient_uniform, (input, h, d, edge_order)))
+        out.append((_slopes_at if isinstance(h, TensorBase) and h.ndim else _slopes)(input, h, d, edge_order))
     return tuple(out)
+
+
+def _slopes(x, h, d, edge_order):
+    """Central differences at equal distances; one-sided ones of the given order at the ends."""
+    part, n = lambda first, count: x.narrow(d, first, count), x.shape[d]
+    inner = (part(2, n - 2) - part(0, n - 2)) / h
+    if edge_order == 1:
+        first, last = (part(1, 1) - part(0, 1)) / h, (part(n - 1, 1) - part(n - 2, 1)) / h
+    else:
+        first = (-1.5 * part(0, 1) + 2 * part(1, 1) - 0.5 * part(2, 1)) / h
+        last = (0.5 * part(n - 3, 1) - 2 * part(n - 2, 1) + 1.5 * part(n - 1, 1)) / h
+    return FUNCTIONS["cat"]((first, inner / 2, last), d)
+
+
+def _slopes_at(x, at, d, edge_order):
+    """Second-order differences at given coordinates; at the ends distances are single numbers, which do not widen a dtype."""
+    part, n = lambda first, count: x.narrow(d, first, count), x.shape[d]
+    shape = [-1 if k == d else 1 for k in range(x.ndim)]
+    h = at.diff()
+    a, b = h[:-1], h[1:]
+    inner = ((-b / (a * (a + b))).reshape(shape) * part(0, n - 2) + ((b - a) / (a * b)).reshape(shape) * part(1, n - 2)
+             + (a / (b * (a + b))).reshape(shape) * part(2, n - 2))
+    if edge_order == 1:
+        first, last = (part(1, 1) - part(0, 1)) / h[0], (part(n - 1, 1) - part(n - 2, 1)) / h[-1]
+    else:
+        a, b, c, e = h[0], h[1], h[-2], h[-1]
+        first = -(2.0 * a + b) / (a * (a + b)) * part(0, 1) + (a + b) / (a * b) * part(1, 1) + -a / (b * (a + b)) * part(2, 1)
+        last = e / (c * (e + c)) * part(n - 3, 1) + -(e + c) / (e * c) * part(n - 2, 1) + (2.0 * e + c) / (e * (e + c)) * part(n - 1, 1)
+    return FUNCTIONS["cat"]((first, inner, last), d)
 
 
 def _edges(x, bins, low, high, k):

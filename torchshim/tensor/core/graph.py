@@ -20,7 +20,7 @@ sequence = itertools.count()
 _classes: dict = {}
 
 
-_OWN_KINDS = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
+_OWN_KINDS = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented")
 
 
 def _look(node):
@@ -126,6 +126,8 @@ class Node:
                     out += made
             elif numbers and p.name == "value":
                 out.append(None)
+        if op.name == "clone" and name == "CopyBackwards":             # the first gradient of a leaf, which torch copies into an empty one
+            return [None, *out]
         order = op.edges
         return [out[k] for k in order] if order is not None and max(order) < len(out) else out
 

@@ -38,7 +38,11 @@ class Size(tuple):
 
     def __add__(self, other):
         if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+            adds = getattr(type(other), "__radd__", None)
+            made = NotImplemented if adds is None else adds(other, self)
+            if made is NotImplemented:
+                raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+            return made
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other):
