@@ -271,7 +271,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
     if at + count <= root.numel and root.dtype == m.dtype:
         return become(self, as_strided(self, shape, strides, at))
     others = others_with(self)
-    if others and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
+    if (others or not m.contiguous) and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
         held = as_strided(tensor_on(self._ts_st, (), 0, None), (root.numel,), (1,), 0)
         more = FUNCTIONS["empty"](at + count - root.numel, dtype=self.dtype, device=self.device)
         bump(self)
