@@ -140,3 +140,28 @@ def test_operators_without_a_forward_formula_refuse():
         x = fw.make_dual(torch.ones(2), torch.ones(2))
         with pytest.raises(NotImplementedError, match="forward AD with igamma that does not support it"):
             torch.igamma(x, x)
+
+
+@pytest.mark.parametrize("see, strides, offset, values", [
+    (lambda x: x[1:], (2, 1), 2, [[2., 3.], [4., 5.]]), (lambda x: x.t()[0], (2,), 0, [0., 2., 4.]), (lambda x: x.diagonal(), (3,), 0, [0., 3.]),
+    (lambda x: x.unbind()[1], (1,), 2, [2., 3.]), (lambda x: x.chunk(2)[1], (2, 1), 4, [[4., 5.]]), (lambda x: x.view(-1)[::2], (2,), 0, [0., 2., 4.]),
+    (lambda x: x.expand(2, 3, 2)[1], (2, 1), 0, [[0., 1.], [2., 3.], [4., 5.]])])
+def test_the_tangent_of_a_view_is_a_view_of_the_tangent(see, strides, offset, values):
+    tangent = torch.arange(6.).reshape(3, 2)
+    with fw.dual_level():
+        y = see(fw.make_dual(torch.ones(3, 2), tangent))
+        seen, copied = fw.unpack_dual(y).tangent, fw.unpack_dual(y.clone()).tangent
+    assert seen._is_view() and seen.stride() == strides and seen.storage_offset() == offset and seen.tolist() == values
+    assert not copied._is_view() and copied.tolist() == values
+    tangent.zero_()
+    assert not seen.any() and copied.tolist() == values
+
+
+def test_the_tangent_of_a_view_wants_a_gradient_where_its_base_does():
+    tangent = torch.ones(3, 2, requires_grad=True)
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(3, 2), tangent)
+        with torch.no_grad():
+            seen = fw.unpack_dual(x[1:]).tangent
+        fw.unpack_dual(x[1:].t() * 3).tangent.sum().backward()
+    assert seen.requires_grad and tangent.grad.tolist() == [[0., 0.], [3., 3.], [3., 3.]]

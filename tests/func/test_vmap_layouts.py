@@ -19,3 +19,9 @@ def test_the_first_operand_says_how_two_lie():
     x, y = torch.ones(2, 3, 4), torch.ones(4, 2, 3)
     assert torch.func.vmap(torch.mul, in_dims=(2, 0))(x, y).stride() == (1, 12, 4)
     assert torch.func.vmap(torch.mul, in_dims=(0, 2))(y, x).stride() == (6, 3, 1)
+
+
+def test_a_batch_that_is_last_of_one_dimension_is_not_moved():
+    x = torch.ones(2, requires_grad=True)
+    assert torch.func.vmap(lambda x: x * 2, in_dims=-1, out_dims=-1)(x).grad_fn.name() == "MulBackward0"
+    assert torch.func.vmap(lambda x: x * 2, in_dims=-1, out_dims=-1)(x.expand(2, 2)).grad_fn.name() == "PermuteBackward0"

@@ -12,12 +12,14 @@ import weakref
 from typing import NamedTuple, Optional
 
 from ..dropin import missing_attribute as _missing_attribute
-from ..engine import context
+from ..engine import context, meta_of
+from ..ops.batched_views import place
+from ..ops.views import ViewOp, ViewsOp
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_only, sequence
-from ..tensor.core.handle import TensorBase, edge, meta, read, tangent_of
+from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
 from ..tensor.core.tensor import Tensor
-from ..tensor.core.view import detached
+from ..tensor.core.view import detached, make_view_any
 from ..tensor.core.write import refuse_overlap, watch_slices
 from . import grad_mode as modes
 from .backward import GradTensors, run
@@ -129,12 +131,29 @@ def _watching(make_node):
         node._ts_next = tuple([_real(e) for e in node._ts_next])
         keeps = context.grad is True and any([e is not None for e in node._ts_next])
         deep = keeps or context.grad is True and any([t is not None and t.requires_grad for t in given])
-        pushed = _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
+        pushed = _seen(inst, given, nums) or _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
         if not keeps:
             node._ts_next, node.__class__ = (), ForwardOnly
         level.put(node, pushed)
         return node
     return make
+
+
+def _seen(inst, given, nums):
+    """{output: tangent} of a view: views of the tangent, as in torch. None of what is no view, or no view of that memory."""
+    steps = inst.info if isinstance(inst.op, ViewsOp) else (inst,) if isinstance(inst.op, ViewOp) else ()
+    if not steps or given[0].is_sparse:
+        return None
+    t, made = given[0], {}
+    m = meta(t)
+    with without_tangents(), grad_mode(context.grad is True):
+        for k, step in enumerate(steps):
+            found = place(meta_of((1, *m.shape), m.dtype, m.device, (0, *m.strides)), step, nums)
+            if found is None:
+                return None
+            offset = offset_of(t) * m.dtype.itemsize // step.out.dtype.itemsize + found[3]
+            made[k] = make_view_any(t, step.op, step.layout, offset, nums, step.kinds)
+    return made
 
 
 def refuse_unpushed(nodes):
@@ -166,7 +185,8 @@ def _pushed(node, vals, outs, tangents, deep):
 
 
 def _tensor(got, meta):
-    return got if isinstance(got, TensorBase) else wrap(zeros_value(meta) if got is None else got)
+    t = got if isinstance(got, TensorBase) else wrap(zeros_value(meta) if got is None else got)
+    return t if t._ts_meta.dense or t.is_sparse else t.clone()        # what was given is no view of its result's tangent
 
 
 def _after_write(cs):

@@ -466,7 +466,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                              f"{info['structure']}.")
         if any([d is None and many for d, many in zip(where, info["batched"])]):
             raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
-        outs = [leaves[k] if k is not None and d == dims[k] else o[0] if d is None else o if d == 0 else o.movedim(0, d)
+        outs = [leaves[k] if k is not None and d == dims[k] else o[0] if d is None else o if d in (0, -o.ndim)
+                else o.movedim(0, d)
                 for o, d, k in zip(outs, where, info["same"])]
         return tree_unflatten(outs, info["structure"])
 
