@@ -57,3 +57,16 @@ def test_the_gradient_of_a_single_factor_is_what_came_in():
         assert torch.autograd.grad(f(x).sum(), x, create_graph=True)[0].requires_grad is has
         g, = torch.autograd.grad((f(x) * w).sum(), x, create_graph=True)
         assert (torch.autograd.grad(g.sum(), [x, w], allow_unused=True)[0] is not None) is has
+
+
+def test_picks_and_steps_between_numbers_have_none():
+    x, q = torch.tensor([0.5, 0.25, 0.75], requires_grad=True), torch.tensor([0.2, 0.7], requires_grad=True)
+    for how in ("lower", "higher", "nearest", "midpoint"):
+        g, of_q = torch.autograd.grad(torch.quantile(x, q, interpolation=how).sum(), [x, q], create_graph=True, allow_unused=True)
+        assert not g.requires_grad and of_q is None and not torch.quantile(x.detach(), q, interpolation=how).requires_grad
+    for f in (lambda x: torch.frexp(x)[0], lambda x: torch.nextafter(x, torch.ones(3))):
+        assert not torch.autograd.grad(f(x).sum(), x, create_graph=True)[0].requires_grad
+    right = torch.rand(2, 2, requires_grad=True)
+    LU, pivots = torch.linalg.lu_factor(torch.eye(2))
+    g, = torch.autograd.grad(torch.linalg.lu_solve(LU, pivots, right).sum(), right, create_graph=True)
+    assert not g.requires_grad

@@ -77,3 +77,14 @@ def test_digamma_by_torchs_steps(tier, monkeypatch):
     d, = torch.autograd.grad(torch.lgamma(y).sum(), y, create_graph=True)
     assert d.tolist() == expected[:3]
     assert torch.autograd.grad(d.sum(), y)[0].tolist() == pytest.approx([12.245363235473633, 0.9691196084022522, 0.9677007794380188], rel=1e-6)
+
+
+def test_complex_numbers_at_the_edges():
+    nan, inf = float("nan"), float("inf")
+    x = torch.log1p(torch.tensor([complex(inf, nan), complex(nan, inf), complex(-inf, nan)]))
+    assert x.real.isnan().all()
+    zeros = torch.tensor([complex(0, 0), complex(0, -0.0), complex(-1, 0)], dtype=torch.complex128)
+    assert torch.acos(zeros).imag.signbit().tolist() == [False] * 3        # pi / 2 - asin(x), in double precision alone
+    x = torch.tensor([complex(0, 2), complex(inf, 0), complex(nan, 1)])
+    assert torch.pow(x, 0j).tolist() == torch.pow(x, 0.0).tolist() == [1, 1, 1]
+    assert repr(torch.pow(x[:1], 2 + 0j).tolist()) == "[(-4+0j)]" and torch.pow(x[:1], complex(0.5)).tolist() == x[:1].sqrt().tolist()

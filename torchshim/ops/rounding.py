@@ -193,7 +193,7 @@ def lcm(self, other):
 
 
 @op("nextafter(Tensor self, Tensor other) -> Tensor", promote="arith", grad="NextafterBackward0", inplace="method", numbers=(),
-    half_steps=True, refuses=("nextafter_cpu", "bic"),
+    half_steps=True, refuses=("nextafter_cpu", "bic"), twice="compared",
     rule=(lambda out, self, other, half=None: self != other, lambda out, self, other, half=None: jnp.zeros(out.shape, bool)))
 def nextafter(self, other, half=None):
     """The next number from self in the direction of other."""

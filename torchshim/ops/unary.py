@@ -46,7 +46,8 @@ def _complex_log1p(z):
     x, y = jnp.real(z), jnp.imag(z)
     small = x * (2 + x) + y * y
     near = jnp.where(small == 0, x, 0.5 * jnp.log1p(small))
-    return jax.lax.complex(jnp.where(jnp.abs(z) < 0.5, near, jnp.log(jnp.hypot(x + 1, y))), jnp.arctan2(y, x + 1))
+    far = jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jnp.log(jnp.hypot(x + 1, y)))
+    return jax.lax.complex(jnp.where(jnp.abs(z) < 0.5, near, far), jnp.arctan2(y, x + 1))
 
 
 @_complex_log1p.defjvp
@@ -77,7 +78,7 @@ cos = declare("cos", jnp.cos, "The cosine.", "Cos")
 tan = declare("tan", jnp.tan, "The tangent.", "Tan", rule=(lambda out, x: 1 + out * out,))
 asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(lambda out, x: jax.lax.rsqrt(1 - x * x),),
                grad_back="Div")
-acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), rule=(lambda out, x: -jax.lax.rsqrt(1 - x * x),),
+acos = declare("acos", lambda x: math.pi / 2 - jnp.arcsin(x) if x.dtype == np.complex128 else jnp.arccos(x), "The inverse of cos.", "Acos", ("arccos",), rule=(lambda out, x: -jax.lax.rsqrt(1 - x * x),),
                grad_back="Div")
 atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),), grad_back="Div")
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
@@ -276,7 +277,7 @@ def _mantissa_jvp(primals, tangents):
 
 
 @op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0", seen=lambda inst: {0: None},
-    strides=lambda inst, self: (elementwise_strides((self,), self.shape),) * 2)
+    strides=lambda inst, self: (elementwise_strides((self,), self.shape),) * 2, twice="compared")
 def frexp(self):
     """self = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""
     if not is_float(self):

@@ -258,7 +258,7 @@ def _refuse_pivots(LU, pivots, B, left, adjoint):
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
     grad="LinalgLuSolveBackward0",
-    grad_back=each_back("Add", None, "LinalgLuSolve"), nondiff=("pivots",), twice="zeros", precheck=_refuse_pivots, saves=("LU", "pivots", "result"),
+    grad_back=each_back("Add", None, "LinalgLuSolve"), nondiff=("pivots",), precheck=_refuse_pivots, saves=("LU", "pivots", "result"),
     seen=lambda inst: {2: None},
     strides=lambda inst, LU, pivots, B, left, adjoint: columns()(inst) if left else None)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):

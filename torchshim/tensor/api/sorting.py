@@ -45,6 +45,8 @@ def _quantile(name, ignore_nan):
                     raise out_of_range()
             elif q.ndim < 2:
                 expect_not(S.OUTSIDE_UNIT, read(q), out_of_range)
+        if interpolation != "linear" and q.requires_grad:          # it only picks
+            q = q.detach()
         made = call(S.quantile, (input, q, dim if axis is None else axis, keepdim if keepdims is None else keepdims, interpolation,
                                  ignore_nan))
         return made if out is None else into(out, made, name)
