@@ -8,7 +8,8 @@ from torchshim.ops.registry import OPS
 def test_declarations_say_what_is_known():
     told = {o.full_name: o.twice for o in OPS.values() if o.twice is not None and not callable(o.twice)}
     assert {o.name for o in OPS.values() if callable(o.twice)} == {"prod", "cumprod", "logcumsumexp", "cummax", "cummin", "var", "var_mean",
-                                                                   "cat", "masked_select"}
+                                                                   "cat", "masked_select", "linalg_det", "pad_edge", "embedding_bag_of",
+                                                                   "scatter_reduce", "index_reduce"}
     assert set(map(str, told.values())) == {"compared", "compared alone", "compares self", "zeros", "2", "3", "4"}
     for o in OPS.values():
         if o.twice is not None:
@@ -70,3 +71,49 @@ def test_picks_and_steps_between_numbers_have_none():
     LU, pivots = torch.linalg.lu_factor(torch.eye(2))
     g, = torch.autograd.grad(torch.linalg.lu_solve(LU, pivots, right).sum(), right, create_graph=True)
     assert not g.requires_grad
+
+
+@pytest.mark.parametrize("f, shape, has", [
+    (lambda x: torch.scatter_reduce(x, 0, torch.tensor([1, 0]), x.detach()[:2], "amax"), (3,), False),
+    (lambda x: torch.index_reduce(x, 0, torch.tensor([1, 0]), x.detach()[:2], "amin"), (3,), False),
+    (lambda x: torch.nn.functional.pad(x, (1, 2), mode="circular"), (1, 3, 3), False),
+    (lambda x: torch.nn.functional.pad(x, (1, 2), mode="reflect"), (1, 3, 3), True),
+    (torch.linalg.det, (0, 3, 3), False), (torch.linalg.det, (1, 1), False), (torch.linalg.det, (2, 2), True),
+    (lambda x: torch.nn.functional.rrelu(x, training=True), (3,), True),
+    (lambda x: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), x, mode="max"), (3, 2), False)])
+def test_formulas_that_read_what_came_in_alone(f, shape, has):
+    x = torch.full(shape, 0.5, requires_grad=True)
+    assert torch.autograd.grad(f(x).sum(), x, create_graph=True)[0].requires_grad is has
+
+
+def test_the_bias_of_a_single_row_is_made_by_the_kernel_too():
+    x, w, b = torch.rand(1, 3, requires_grad=True), torch.ones(3, requires_grad=True), torch.zeros(3, requires_grad=True)
+    grads = torch.autograd.grad(torch.nn.functional.layer_norm(x, (3,), w, b).sum(), [x, w, b], create_graph=True)
+    assert [g.requires_grad for g in grads] == [True] * 3 and grads[2].tolist() == [1, 1, 1]
+
+
+def test_a_soft_margin_far_off_is_straight():
+    x = torch.tensor([-9.0, -0.5], requires_grad=True)
+    loss = torch.nn.functional.soft_margin_loss(x, torch.tensor([9.0, 1.0]), reduction="sum")
+    g, = torch.autograd.grad(loss, x, create_graph=True)
+    assert g.tolist() == [-9.0, pytest.approx(-0.6224594)]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [0.0, pytest.approx(0.23500372)]
+
+
+def test_weights_of_samples_are_differentiated_once():
+    weight, of_samples = torch.rand(4, 2, requires_grad=True), torch.rand(1, 2, requires_grad=True)
+    made = torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), weight, mode="sum", per_sample_weights=of_samples)
+    grads = torch.autograd.grad(made.sum(), [weight, of_samples], create_graph=True)
+    with pytest.raises(RuntimeError, match="^derivative for aten::_embedding_bag_per_sample_weights_backward is not implemented$"):
+        sum([g.sum() for g in grads]).backward()
+
+
+def test_tolerances_have_no_derivative():
+    with pytest.raises(RuntimeError, match="^The function 'linalg_pinv' is not differentiable with respect to argument 'rtol'. This input "
+                                           "cannot have requires_grad True.$"):
+        torch.linalg.pinv(torch.eye(2), torch.tensor(0.5, requires_grad=True))
+    named = lambda y: type(y.grad_fn).__name__
+    x = torch.eye(2, requires_grad=True)
+    assert named(torch.linalg.cond(x)) == "SqueezeBackward1" and named(torch.linalg.vecdot(x[0], x[1])) == "VdotBackward0"
+    assert named(torch.logdet(torch.eye(2, dtype=torch.complex64, requires_grad=True))) == "AddBackward0"
+    assert named(torch.nn.functional.dropout3d(torch.rand(1, 2, 2, 2, requires_grad=True), training=False)) == "SqueezeBackward1"

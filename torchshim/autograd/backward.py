@@ -94,7 +94,7 @@ class GradTensors:
         correct(node, plan, given, made)
         passed = plan.passed
         if passed is None:
-            passed = plan.passed = () if plan.twice == "zeros" else _passed(plan, given)
+            passed = plan.passed = () if plan.twice == "zeros" or plan.twice.__class__ is int else _passed(plan, given)
         for k, i in passed:                    # what comes in is the gradient
             made[k] = given[i]
         return made

@@ -81,7 +81,7 @@ def leaky_relu(self, negative_slope):
 
 
 @op("rrelu.mean(Tensor self, Scalar slope) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
-    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"), strides=contiguous)
+    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"), strides=contiguous, twice="zeros")
 def rrelu(self, slope):
     """x, times the slope below 0."""
     return jnp.where(self > 0, self, self * slope)
@@ -89,7 +89,7 @@ def rrelu(self, slope):
 
 @op("rrelu.noise(Tensor self, Tensor noise) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
     inplace_grad="RreluWithNoiseBackward1", refuses=("rrelu_with_noise_out_cpu", "bic"), nondiff=("noise",), strides=contiguous,
-    saves=("self", "noise"))
+    saves=("self", "noise"), twice="zeros")
 def rrelu_noisy(self, noise):
     """x, times its slope."""
     return self * noise

@@ -416,9 +416,14 @@ def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self, resul
     return [g_self, None, g_src]
 
 
+def _of_extremes(inst):
+    """Which of them is the extreme is found by comparisons."""
+    return "compared" if inst.layout[4] in ("amax", "amin") else None
+
+
 _REDUCED = ("self", "index", "src", "source", "result")
 SCATTER_REDUCE = op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
-    grad="ScatterReduceBackward0", inplace=True, rule=_scatter_reduce_grads, saves=_REDUCED)(_scatter_reduce)
+    grad="ScatterReduceBackward0", inplace=True, rule=_scatter_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_scatter_reduce)
 
 
 # -- whole slices of one dimension -----------------------------------------------------------------------------------------------
@@ -514,7 +519,7 @@ def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self, resu
 
 
 INDEX_REDUCE = op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
-    grad="IndexReduceBackward0", inplace=True, rule=_index_reduce_grads, saves=_REDUCED)(_index_reduce)
+    grad="IndexReduceBackward0", inplace=True, rule=_index_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_index_reduce)
 
 
 # -- masks ---------------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
 from ..tensor.api.parameters import type_name
 from ..tensor.api.reduction import as_int
-from ..tensor.api.signatures import guarded
+from ..tensor.api.signatures import NAMES, guarded
 from ..tensor.api.undefined import no_derivative
 from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import wrap
@@ -390,8 +390,8 @@ def _drawn(flat, like, device):
 # -- in place -----------------------------------------------------------------------------------------------------------------
 def _inplace(name):
     def register(f):
-        setattr(Tensor, name, f)
         f.__name__ = f.__qualname__ = name
+        setattr(Tensor, name, guarded(f, name, True) if name in NAMES else f)
         return f
     return register
 

@@ -80,3 +80,44 @@ def test_what_it_takes():
     assert torch.svd(X, True, False)[1].shape == (2,)
     with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
         X.is_pinned("a")
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: torch.flip(x, 0), "flip(): argument 'dims' (position 2) must be tuple of ints, not int"),
+    (lambda x: torch.as_strided(x, [True], [0]), "as_strided(): argument 'size' (position 2) must be tuple of ints, but found element of type "
+                                                "bool at pos 0"),
+    (lambda x: torch.frobenius_norm(x, [1], 1), "frobenius_norm(): argument 'keepdim' (position 3) must be bool, not int"),
+    (lambda x: torch.ones(2, requires_grad=1), "ones(): argument 'requires_grad' must be bool, not int"),
+    (lambda x: torch.tensor(1., requires_grad=None), "tensor(): argument 'requires_grad' must be bool, not NoneType"),
+    (lambda x: x.new_ones(2, requires_grad=1), "new_ones(): argument 'requires_grad' must be bool, not int"),
+    (lambda x: torch.tensor(None, dtype=torch.float64), "must be real number, not NoneType"),
+    (lambda x: torch.tensor(None, dtype=torch.int64), "'NoneType' object cannot be interpreted as an integer"),
+    (lambda x: x.uniform_("a", 1), "uniform_(): argument 'from' (position 1) must be float, not str"),
+    (lambda x: torch.max_pool2d(None, 1), "max_pool2d(): argument 'input' (position 1) must be Tensor, not NoneType"),
+    (lambda x: torch.nn.functional.pairwise_distance(x, 2), "pairwise_distance(): argument 'x2' (position 2) must be Tensor, not int"),
+    (lambda x: torch.nn.functional.poisson_nll_loss(x, x, 1), "poisson_nll_loss(): argument 'log_input' (position 3) must be bool, not int"),
+    (lambda x: torch.nn.functional.triplet_margin_loss(x, x, x, swap=1), "triplet_margin_loss(): argument 'swap' (position 7) must be bool, not "
+                                                                        "int"),
+    (lambda x: torch.nn.functional.kl_div(x, x, reduction="sum", log_target=1), "kl_div(): argument 'log_target' must be bool, not int"),
+    (lambda x: torch.fft.irfftn(x, [True], [1]), "fft_irfftn(): argument 's' (position 2) must be tuple of ints, but found element of type bool at "
+                                               "pos 0")])
+def test_what_another_type_would_mean_is_not_guessed(call, text):
+    with pytest.raises(TypeError) as raised:
+        call(torch.ones(2, 2))
+    assert str(raised.value) == text
+
+
+def test_signatures_without_out_take_none():
+    x = torch.ones(2)
+    for call in (lambda: torch.masked_fill(x, x > 1, 1, out=x), lambda: torch.bernoulli(x, 0.5, out=x)):
+        with pytest.raises(TypeError, match="received an invalid combination of arguments"):
+            call()
+
+
+def test_a_truth_is_no_size_to_a_cache():
+    for sizes in ((1, True), (1, 1)):
+        assert torch.sum(torch.ones(2, 2), (0, True)).item() == 4 and torch.ones(2, 2).reshape(4, *sizes).shape == (4, 1, 1)
+    with pytest.raises(TypeError):
+        torch.fft.hfftn(torch.ones(3, 4), [True], [1])
+    assert torch.fft.irfftn(torch.ones(3, 4), [1], [1]).shape == (3, 1)
+    assert torch.gradient(torch.tensor([1., 3.]), spacing=2j)[0].tolist() == [-1j, -1j] and torch.gradient(torch.ones(2), dim=()) == ()

@@ -11,6 +11,8 @@ from ...ops.layout import broadcast_shapes
 from ...ops.norms import linalg_vector_norm, norm_along
 from ...tensor.api.bind import call
 from ...tensor.api.convert import result_type
+from ...tensor.api.signatures import ask_parser
+from ...tensor.core.handle import TensorBase
 from ...tensor.api.picking import in_range
 from .common import REDUCTIONS, not_differentiable, reduction_of
 
@@ -35,6 +37,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
+    if keepdim.__class__ is not bool or not isinstance(x2, TensorBase):
+        ask_parser("pairwise_distance", (x1, x2, p, eps, keepdim), {})
     return call(norm_along, (x1 - x2 + eps, p, (-1,), keepdim))
 
 
@@ -101,6 +105,8 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     if not a == b == c:
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
                            f"anchor {a}D, positive {b}D, and negative {c}D inputs")
+    if swap.__class__ is not bool:
+        ask_parser("triplet_margin_loss", (anchor, positive, negative, margin, p, eps, swap, 1), {})
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:

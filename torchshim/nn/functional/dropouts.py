@@ -113,7 +113,7 @@ def _feature(name, spatial, input, p, training, inplace):
              "channel-wise dropout behavior, please switch to using dropout1d instead.")
     _check_train("feature_dropout", training)
     if not training or p == 0:
-        return input
+        return input if batched else input.unsqueeze_(0).squeeze_(0) if inplace else input.unsqueeze(0).squeeze(0)
     if batched:
         return whole_channels(input, p, True, inplace)
     if inplace:

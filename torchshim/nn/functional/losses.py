@@ -15,6 +15,7 @@ from ...tensor.api.bind import FUNCTIONS, call
 from ...tensor.core.dispatch import apply, apply2
 from ...tensor.core.handle import TensorBase, look, meta, read
 from ...tensor.api.picking import bounds_of, flag, host_known
+from ...tensor.api.signatures import ask_parser
 from .common import known, not_differentiable, reduction_of, size_warning
 
 
@@ -215,6 +216,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             reduction_of(reduction)
     else:
         reduction = reduction_of(reduction, size_average, reduce)
+    if log_target.__class__ is not bool:
+        ask_parser("kl_div", (input, target, 1), {"log_target": log_target})
     if reduction == "batchmean" and not input.dim():
         reduction = "sum"
     kinds = [P.kind_of(t._ts_meta.dtype) for t in (input, target)]
@@ -241,6 +244,8 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
     """Negative log-likelihood of Poisson counts; log_input: `input` is the logarithm of the rate."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if not log_input.__class__ is full.__class__ is bool:
+        ask_parser("poisson_nll_loss", (input, target, log_input, full, eps, 1), {})
     return call(ops.poisson_nll_loss, (input, target, bool(log_input), bool(full), float(eps), reduction))
 
 

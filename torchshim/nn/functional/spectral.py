@@ -8,8 +8,10 @@ from ...tensor.api.looked_up import looked_up
 from ...tensor.api.complex import view_as_real
 from ...tensor.api.creation import ones
 from ...tensor.api.fft import scale_of
+from ...tensor.api.signatures import ask_parser
 from ...tensor.api.views import warn_once
 from ...tensor.core.dtype import ALL
+from ...tensor.core.handle import TensorBase
 from .padding import pad as padded
 
 
@@ -64,6 +66,9 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
             shape = x.shape
             x = padded(x.view([1] * (3 - x.ndim) + list(shape)), (n_fft // 2, n_fft // 2), pad_mode)
             x = x.view(*x.shape[-len(shape):]) if len(shape) else x
+    if not (normalized.__class__ is bool and n_fft.__class__ is int and (window is None or isinstance(window, TensorBase))
+            and all([flag is None or flag.__class__ is bool for flag in (onesided, return_complex)])):
+        ask_parser("stft", (x, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window), {})
     complex_ = x.is_complex() or window is not None and window.is_complex()
     what = "stft({}[{}], n_fft={}, hop_length={}, win_length={}, window={}, normalized={}, onesided={}, return_complex={}, " \
         "align_to_window={}) ".format(*_described(x), n_fft, hop, win_length, _shown_window(window), int(normalized), _flag(onesided),

@@ -123,6 +123,7 @@ def alpha_dropout_(input, p, train):
 @function(method=False)
 def feature_dropout(input, p, train):
     """Dropout of whole channels."""
+    D.probability(p)
     return D.whole_channels(input, p, train)
 
 
@@ -159,18 +160,21 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
 @function(method=False)
 def feature_dropout_(input, p, train):
     """In-place feature_dropout."""
+    D.probability(p)
     return D.whole_channels(input, p, train, True)
 
 
 @function(method=False)
 def feature_alpha_dropout(input, p, train):
     """As nn.functional.feature_alpha_dropout."""
+    D.probability(p)
     return D.feature_alpha_dropout(input, p, train)
 
 
 @function(method=False)
 def feature_alpha_dropout_(input, p, train):
     """In-place feature_alpha_dropout."""
+    D.probability(p)
     return D.feature_alpha_dropout(input, p, train, True)
 
 

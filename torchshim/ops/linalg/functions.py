@@ -40,7 +40,8 @@ def _det_jvp(primals, tangents):
     return out, jax.jvp(jnp.linalg.det, primals, (tangents[0] * overflowed,))[1]
 
 
-@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", grad_back="LinalgSolveEx", least=4, twice="zeros",
+@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", grad_back="LinalgSolveEx", least=4,
+    twice=lambda inst: "zeros" if inst.in_metas[0].numel and inst.in_metas[0].shape[-1] > 1 else "compared",
     saves=("A", "result"))
 def linalg_det(A):
     """The determinant."""
@@ -80,7 +81,8 @@ def linalg_slogdet(A):
     return slogdet(A)
 
 
-@op("logdet(Tensor self) -> Tensor", grad="WhereBackward0", grad_back="LinalgSolveEx", out=False)
+@op("logdet(Tensor self) -> Tensor", grad=lambda inst: "AddBackward0" if inst.in_metas[0].dtype.kind == "c" else "WhereBackward0",
+    grad_back="LinalgSolveEx", out=False)
 def logdet(self):
     """The logarithm of the determinant: nan where it is negative."""
     inexact("logdet", self, half=False)

@@ -76,7 +76,8 @@ def renormed_rows(weight, indices, max_norm, norm_type):
 @op("embedding_bag_of(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, str mode, int padding_idx, int bags, "
     "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False,
     seen=lambda inst: {0: None} if inst.layout[4] == "max" else {},
-    saves=lambda inst, wrt: (~0, ~1, ~2, ~3)[:len(inst.in_metas)] if len(inst.in_metas) > 3 and 3 in wrt else None)
+    saves=lambda inst, wrt: (~0, ~1, ~2, ~3)[:len(inst.in_metas)] if len(inst.in_metas) > 3 and 3 in wrt else None,
+    twice=lambda inst: "compared" if inst.layout[4] == "max" else None)
 def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_idx, bags, scale_grad_by_freq):
     """Bags of rows as their sum, mean or maximum; bag b begins at offsets[b]. An empty bag gives zeros."""
     at = jnp.arange(indices.shape[0])
@@ -95,3 +96,7 @@ def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_id
             count = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bags)
             out = out / jnp.maximum(count, 1)[:, None]
     return out.astype(weight.dtype)
+
+
+embedding_bag.twice_refuses = lambda inst, needs: RuntimeError(
+    "derivative for aten::_embedding_bag_per_sample_weights_backward is not implemented") if 3 in inst.op.plan_of.needs else None

@@ -478,8 +478,22 @@ def _soft_margin_jvp(half, primals, tangents):
     # torch's steps; the target has no gradient
     x, target = primals
     z = short(jnp.exp(short(-target * x, half)), half)
-    slope = short(short(-target * z, half) / short(z + 1, half), half)
-    return _soft_margin(x, target, half), tangents[0] * slope - tangents[1] * (x * z / (z + 1))
+    return _soft_margin(x, target, half), tangents[0] * _soft_slope(x, target, half) - tangents[1] * (x * z / (z + 1))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _soft_slope(x, target, half):
+    z = short(jnp.exp(short(-target * x, half)), half)
+    return short(short(-target * z, half) / short(z + 1, half), half)
+
+
+@_soft_slope.defjvp
+def _soft_slope_jvp(half, primals, tangents):
+    # z * z may be infinite
+    x, target = primals
+    z = jnp.exp(-target * x)
+    once, curve = z / (z + 1), z / ((z + 1) * (z + 1))
+    return _soft_slope(x, target, half), tangents[0] * (target * target * curve) + tangents[1] * (target * x * curve - once)
 
 
 def _check_soft_margin(x, target, *rest):
@@ -526,7 +540,8 @@ def _check_gaussian(x, target, var, *rest):
 
 
 @op("gaussian_nll_loss(Tensor self, Tensor target, Tensor var, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_gaussian,
+    grad=lambda inst: _named("AddBackward0" if inst.layout[3] else "MulBackward0", mean="MeanBackward0", sum="SumBackward0")(inst),
+    check=_check_gaussian,
     seen=_nothing_itself, **{**_LOSS, "promote": "float"})
 def gaussian_nll_loss(self, target, var, full, eps, reduction):
     """Negative log-likelihood of a normal distribution; the variance is at least eps, without gradient there."""

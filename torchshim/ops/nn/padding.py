@@ -60,7 +60,7 @@ _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 
 @op("pad_edge(Tensor self, int[] pad, str mode) -> Tensor", grad=lambda inst: f"{_NAMES.get(inst.layout[2], '')}"
     f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", strides=_strides, function=False,
-    method=False, twice="zeros", plain_gradients=not_channels_last,
+    method=False, twice=lambda inst: None if inst.layout[2] == "circular" else "zeros", plain_gradients=not_channels_last,
     saves=lambda inst, wrt: (~0,) if inst.layout[2] in _NAMES else ())
 def pad_edge(self, pad, mode):
     """The values at the edge, mirrored values, or those of the other end."""

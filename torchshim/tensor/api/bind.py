@@ -99,7 +99,8 @@ def _element(p, x, k, op):
     if p.type.startswith("int") and x[k].__class__ is bool and not k:
         raise misfit_of(op.name, p, None, x)
     try:
-        return static(p, x[k], op)
+        made = static(p, x[k], op)
+        return int(made) if made.__class__ is bool and p.type.startswith(("int", "SymInt")) else made      # as a key True were 1
     except TypeError:
         if k and p.is_list:
             raise TypeError(f"{op.name}(): argument '{shown_name(p)}' failed to unpack the object at pos {k + 1} with error \"type must be "
@@ -547,6 +548,9 @@ def with_out(f, name):
         try:
             if out is None:
                 return f(*args, **kwargs)
+            refused = refusal(name, args, {**kwargs, "out": out}, out=True) if name in SIGNED else None
+            if refused is not None:            # a signature without out=
+                raise refused
             return into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED or name in ELEMENTWISE else ())
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):

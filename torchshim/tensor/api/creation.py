@@ -47,8 +47,10 @@ def unset(shape, d, device, strides=None):
     return filled(shape, _storable(x, d, shape), d, device, strides)
 
 
-def done(t, requires_grad, pin_memory=False, layout=None):
+def done(t, requires_grad, pin_memory=False, layout=None, name="tensor"):
     """The last keywords that every factory takes."""
+    if requires_grad.__class__ is not bool and requires_grad is not None:
+        raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
     if layout is not None and getattr(layout, "name", "strided") != "strided":
         backend = "Sparse" if layout.name == "sparse_coo" else "SparseCsr" if layout.name.startswith("sparse_") else layout.name
         raise NotImplementedError(f"Could not run 'aten::empty_strided' with arguments from the '{backend}CPU' backend: torchshim makes no "
@@ -85,7 +87,7 @@ def delivered(name, t, out, requires_grad=False, layout=None, linear=False):
     """What a factory gives: `t`, or `out` with its elements. `out` gets the shape of `t` without a word, or keeps its own if that has as
     many elements and `linear` says that these are only counted."""
     if out is None:
-        return done(t, requires_grad, layout=layout)
+        return done(t, requires_grad, layout=layout, name=name)
     name = f"aten::{name}"
     refuse_history(name, (out,))
     if not (linear and out.numel() == t.numel()):
@@ -345,6 +347,9 @@ def host_array(data, dtype=None):
         return _stored([x], d).reshape(()) if d is not P.complex32 else host_array(x, FROM_NP[d])
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if d is not None and P.kind_of(d) in (1, 2):
+        raise TypeError(f"must be real number, not {type(data).__name__}" if P.kind_of(d) == 2 else
+                        f"'{type(data).__name__}' object cannot be interpreted as an integer")
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
@@ -498,6 +503,8 @@ def _from_sequence(data, d):
 @function(method=False)
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf tensor with a copy of `data` (numbers, nested sequences, arrays, tensors)."""
+    if requires_grad is None:
+        raise TypeError("tensor(): argument 'requires_grad' must be bool, not NoneType")
     if isinstance(data, TensorBase):
         warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
              "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
@@ -568,7 +575,7 @@ def _new(name, f):
         if kw and not kw.keys() <= _NEW_TAKES:
             raise TypeError(f"{name}() got an unexpected keyword argument '{min(kw.keys() - _NEW_TAKES)}'")
         made = f(*args, dtype=dtype or self.dtype, device=device if device is not None else self.device, **kw)
-        return done(_of_each(made, self), requires_grad)
+        return done(_of_each(made, self), requires_grad, name=name)
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As torch.{name[4:]}, with this tensor's dtype and device."
     setattr(Tensor, name, guarded(method, name, True))
@@ -582,7 +589,7 @@ _new("new_full", full)
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """As torch.tensor, with this tensor's dtype and device."""
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return done(tensor(data, dtype=dtype or self.dtype, device=device or self.device), requires_grad, name="new_tensor")
 
 
 def new(self, *args, size=None, storage=None, other=None, device=None):

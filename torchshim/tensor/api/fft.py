@@ -25,11 +25,16 @@ def scale_of(norm, forward):
     return scales[norm]
 
 
+_TRUTH = "a transform takes ints, not bool"    # the parser's words are others
+
+
 def one_dim(x, n, dim, halved=False):
     """(dimension, size) of a transform along one dimension."""
     if not x.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, x.ndim)
+    if n.__class__ is bool or dim.__class__ is bool:
+        raise TypeError(_TRUTH)
     size = x.shape[d] if n is None else n
     if n is None and halved:
         size = 2 * (x.shape[d] - 1)
@@ -44,14 +49,16 @@ def many_dims(x, s, dim):
         s = (s,)
     if isinstance(dim, int):
         dim = (dim,)
+    if bool in map(type, (*(s or ()), *(dim or ()))):          # to a cache True is 1
+        raise TypeError(_TRUTH)
     if dim is not None:
-        if s is not None and len(s) != len(dim):
-            raise RuntimeError("When given, dim and shape arguments must have the same length")
         if not x.ndim and dim:
             raise IndexError(f"Dimension specified as {dim[0]} but tensor has no dimensions")
         dims = tuple(wrap_dim(d, x.ndim) for d in dim)
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
+        if s is not None and len(s) != len(dim):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
     elif s is not None:
         if len(s) > x.ndim:
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")

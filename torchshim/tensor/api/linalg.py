@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ...engine import TRACED
+from ...engine import TRACED, context
 from ...ops.common import wrap_dim
 from ...ops.linalg import common as C, factor, functions, householder, ldl, solve as S, spectrum
 from ...ops.promotion import c_name, kind_of
@@ -319,6 +319,10 @@ def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero. `rcond` is rtol's old name."""
     need_tensor("linalg_pinv", input)
     _real_tolerances("pinv", atol=atol, rtol=rtol, rcond=rcond)
+    for name, x in (("atol", atol), ("rtol", rcond if rtol is None else rtol)):
+        if isinstance(x, TensorBase) and x.requires_grad and context.grad:
+            raise RuntimeError(f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'. This input cannot "
+                               "have requires_grad True.")
     made = call(spectrum.linalg_pinv, (input, atol, rcond if rtol is None else rtol, hermitian))
     if not hermitian:
         _finite_svd(input)
@@ -494,6 +498,8 @@ def vecdot(x, y, *, dim=-1):
         raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {c_name(x.dtype.np)} and y of "
                            f"type {c_name(y.dtype.np)} instead")
     C.inexact("linalg.vecdot", x._ts_meta)
+    if x.ndim == y.ndim == 1:
+        return x.vdot(y)
     return (x.conj() * y).sum(dim)
 
 
@@ -585,8 +591,8 @@ def cond(input, p=None):
         values = svdvals(input)
         if not input.numel():
             return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
-        first, last = values[..., 0], values[..., -1]
-        return first / last if order != -2 else last / first
+        first, last = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
+        return (first / last if order != -2 else last / first).squeeze(-1)
     if not input.numel():
         return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
     C.square(f"linalg.cond(ord={order})", input)

@@ -251,8 +251,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         same_device(result._ts_meta.device, out._ts_meta.device)
     if result._ts_meta.device != out._ts_meta.device and "meta" in (result.device.type, out.device.type):
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead"
-                           if name.startswith(_OWN_DEVICE) else f"Attempting to copy from device {result.device} to device {out.device}, but "
-                           "cross-device copies are not allowed!")
+                           if name.startswith(_OWN_DEVICE) else f"Attempting to copy from device {result.device} to device "
+                           f"{out.device}, but cross-device copies are not allowed!")
     if out.shape != result.shape:
         if out.numel() > 0:
             warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "

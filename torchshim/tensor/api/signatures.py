@@ -16,7 +16,7 @@ from ...ops.schema import parse_schema
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .misfits import complain, misfit
 from . import return_types
-from .overloads import Overload, decided_by_values, foreign
+from .overloads import _LISTS, Overload, _key, decided_by_values, foreign
 from .parameters import OTHER_NAMES, shown_name
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -284,6 +284,14 @@ _SIGNATURES = (
     ("Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1", "gradient"),
     ("Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1", "gradient"),
     ("Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1", "gradient"),
+    ("Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False",
+     "max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"),
+    ("Tensor self, int[1] output_size", "adaptive_max_pool1d"),
+    ("Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None", "rms_norm"),
+    ("Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False", "pairwise_distance"),
+    *[(f"Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, {centred}bool normalized=False, "
+       "bool? onesided=None, bool? return_complex=None, bool? align_to_window=None", "stft")
+      for centred in ("", "bool center=True, str pad_mode='reflect', ")],
     # operators that are declared once here
     ("Tensor self, *, ScalarType? dtype=None", "sum prod"),
     ("Tensor self, *, ScalarType? dtype=None, Tensor? out=None", "mean"),
@@ -374,7 +382,8 @@ def _overloads(name, method, out=False):
 
 
 #: Functions with out= of which torch's errors do not tell.
-_WITHOUT_OUT = frozenset("""slice_inverse choose_qparams_optimized batch_norm_update_stats count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss triplet_margin_loss
+_WITHOUT_OUT = frozenset("""max_pool1d max_pool1d_with_indices max_pool2d max_pool3d adaptive_max_pool1d rms_norm pairwise_distance stft
+    slice_inverse choose_qparams_optimized batch_norm_update_stats count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss triplet_margin_loss
     native_group_norm native_layer_norm native_dropout norm_except_dim bartlett_window blackman_window hamming_window hann_window
     kaiser_window""".split())
 NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
@@ -457,6 +466,7 @@ def refusal(name, args, kwargs, method=False, out=False):
 
 #: Functions that are lenient, beside those of linalg: they would make something of arguments that torch's parser refuses.
 _LENIENT = frozenset(
+    "flip frobenius_norm nuclear_norm as_strided as_strided_ as_strided_copy "
     "qr svd cholesky pinverse bernoulli dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ "
     "feature_alpha_dropout feature_alpha_dropout_ is_pinned pin_memory detach detach_ dequantize view_copy int_repr q_scale "
     "q_zero_point q_per_channel_axis q_per_channel_scales q_per_channel_zero_points indices_copy values_copy crow_indices_copy "
@@ -486,6 +496,8 @@ def strict(f, name, method):
     @functools.wraps(f)
     def g(*args, **kwargs):
         key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        if not _LISTS.isdisjoint(key):
+            key = (*map(_key, args), *kwargs, *map(_key, kwargs.values()))
         if taken.get(key) is None:
             failure = refusal(name, args, kwargs, method)
             if failure is not None:

@@ -27,6 +27,8 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     listed = spacing if isinstance(spacing, (list, tuple)) else None
     if dim is None:
         dims = list(range(input.ndim))
+    elif dim.__class__ in (tuple, list) and not dim:
+        dims = []
     else:
         dims = wrap_dims(dim.item() if isinstance(dim, TensorBase) and not dim.ndim else dim, input.ndim)
     if listed is not None and dim is None and len(listed) != input.ndim:

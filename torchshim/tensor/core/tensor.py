@@ -373,7 +373,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def get_device(self):
         """Index of the device, -1 on the CPU."""
         d = self.device
-        return -1 if d.type == "cpu" else d.index or 0
+        return -1 if d.type in ("cpu", "meta") else d.index or 0
 
     # -- autograd ---------------------------------------------------------------------------------------------------
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
