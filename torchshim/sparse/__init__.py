@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ..dropin import missing_attribute as _missing_attribute
+from ..ops.promotion import c_name as _c_name
 from ..tensor.api.bind import FUNCTIONS as _F
 from ..tensor.core import settings as _settings
 from ..tensor.core.dtype import ALL as _dtypes
@@ -59,14 +60,23 @@ def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
 
 def spdiags(diagonals, offsets, shape, layout=None):
     """A matrix of `shape` with the rows of `diagonals` on its diagonals `offsets` (column k of a row lies in column k of the matrix)."""
-    if diagonals.dim() > 2 or offsets.dim() > 1:
-        raise RuntimeError("Diagonals must be vector or matrix" if diagonals.dim() > 2 else "offsets must be scalar or vector")
+    if diagonals.dim() not in (1, 2):
+        raise RuntimeError("Diagonals must be vector or matrix")
+    if len(shape) != 2:
+        raise RuntimeError("Output shape must be 2d")
+    if offsets.dim() > 1:
+        raise RuntimeError("Offsets must be scalar or vector")
     diagonals, where = diagonals.reshape(-1, diagonals.shape[-1]), [int(k) for k in offsets.reshape(-1)]
     if len(where) != diagonals.shape[0]:
         raise RuntimeError(f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets ({len(where)})")
+    if layout is not None and layout.name not in ("sparse_coo", "sparse_csr", "sparse_csc"):
+        kind = "".join(part.capitalize() for part in layout.name.split("_")) if layout.name != "strided" else "Strided"
+        raise RuntimeError(f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {kind}")
+    if offsets.dtype.name != "int64":
+        raise RuntimeError(f"Offset Tensor must have dtype Long but got {_c_name(offsets.dtype.np)}")
     if len(set(where)) != len(where):
         raise RuntimeError("Offset tensor contains duplicate values")
-    rows, columns, values = [], [], []
+    rows, columns, values = [], [], [diagonals.new_empty(0)]
     for k, diagonal in zip(where, diagonals):
         inside = range(max(0, k), min(shape[1], shape[0] + k, diagonal.shape[0]))
         rows += [c - k for c in inside]

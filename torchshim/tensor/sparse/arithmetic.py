@@ -224,9 +224,13 @@ def _product(a, b):
         return like(a, vals * _dense(b))
     if not (a._vals.shape[0] and b._vals.shape[0]) and a._ts_meta.shape == b._ts_meta.shape:
         return like(a, a._vals[:0].to(promote_types(a.dtype, b.dtype)), [a._index[0][:, :0]], None, True)
-    if b._index[0].shape[0] != a._index[0].shape[0] or a._ts_meta.shape != b._ts_meta.shape:
+    dims = a._index[0].shape[0]
+    if a.dim() != b.dim() or b._index[0].shape[0] != dims or a._ts_meta.shape[:dims] != b._ts_meta.shape[:dims]:
         raise RuntimeError("sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
                            "dimensions, and shape of sparse dimensions")
+    if a._ts_meta.shape != b._ts_meta.shape:   # in dense dimensions
+        shape = np.broadcast_shapes(a._ts_meta.shape, b._ts_meta.shape)
+        a, b = [like(s, s._vals.expand(-1, *shape[dims:]), None, shape) for s in (a, b)]
     if not (a._coalesced and b._coalesced):    # each value of the one that has places more than once meets the whole of the other
         if not (a._coalesced or b._coalesced):
             a = coalesce(a)
@@ -258,14 +262,14 @@ def mul(a, b, *, out=None):
 
 
 @handles("div", "divide", "true_divide", "__truediv__", "__div__")
-def div(a, b, *, rounding_mode=None, out=None):
-    """By a number. With a rounding values at the same place are added before."""
+def div(a, b, *, rounding_mode=None, out=None, what="Sparse division"):
+    """By a number. With a rounding values at the same place are added before. `what`: how an error calls it."""
     if rounding_mode not in (None, "trunc", "floor"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     if is_sparse(b) and b.dim() == 0:
-        raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got a sparse divisor)")
+        raise RuntimeError(f"{what} requires a scalar or zero-dim dense tensor divisor (got a sparse divisor)")
     if not is_sparse(a) or not no_tensor(b):
-        raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+        raise RuntimeError(f"{what} requires a scalar or zero-dim dense tensor divisor (got shape "
                            f"{list(getattr(b, 'shape', ()))} for divisor)")
     if a._layout is not COO:
         raise unsupported(a)
@@ -282,8 +286,13 @@ def div(a, b, *, rounding_mode=None, out=None):
 @handles("floor_divide", "__floordiv__")
 def floor_divide(a, b, *, out=None):
     """div, rounded down."""
-    result = div(plain(a), plain(b), rounding_mode="floor")
+    result = div(plain(a), plain(b), rounding_mode="floor", what="Sparse floor division")
     return delivered("div", traced("NotImplemented", result, (a, b), (underivable("floor_divide"),) * 2), out)
+
+
+@handles("__rfloordiv__")
+def rfloordiv(a, b):
+    return floor_divide(b, a)
 
 
 @handles("__rtruediv__", "__rdiv__", "reciprocal")

@@ -1,6 +1,8 @@
 """Coordinate tensors: how they are made, coalesced, and turned from and into dense ones."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..api.bind import FUNCTIONS as F
@@ -54,6 +56,8 @@ def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, 
                            f"dense_dim = {values.dim() - 1}")
     if tuple(values.shape[1:]) != size[dims:]:
         raise RuntimeError(f"values has incorrect size, expected {[n, *size[dims:]]}, got {list(values.shape)}")
+    if math.prod(size) >= 2 ** 63:
+        raise RuntimeError("numel: integer multiplication overflow")
     if not values.is_meta and n and settings.checks_sparse(check_invariants):
         where = host(indices)
         for d in range(dims):
@@ -61,6 +65,9 @@ def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, 
                 raise RuntimeError(f"found negative index {where[d].min()} for dim {d}")
             if where[d].max() >= size[d]:
                 raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {where[d].max()}")
+        places = list(zip(*where.tolist()))
+        if is_coalesced and any([a >= b for a, b in zip(places, places[1:])]):
+            raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
     if requires_grad:
         return wanting(made(COO, (indices,), values.detach(), size, is_coalesced), True)
     return built(indices, values, size, is_coalesced)

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from ...ops.promotion import c_name
-from ..api.bind import FUNCTIONS as F
+from ..api.bind import FUNCTIONS as F, type_name
+from ..core.handle import TensorBase
 from ..core.layout import strided
 from .base import COO, NAMES, handles, is_sparse, like, made, private, write
 from .compressed import block_of, blocked, by_rows, empty_compressed
@@ -116,6 +117,15 @@ def new(s, *args, device=None):
     device = device or s.device
     if not args:
         return empty_in_layout((0,), COO, s.dtype, device)
+    if len(args) == 1 and isinstance(args[0], list):
+        raise TypeError("SparseTensor.new(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor "
+                        "and convert it to sparse via to_sparse.")
+    kinds = [TensorBase if hasattr(x, "_ts_meta") else type(x) for x in args]
+    if not (kinds[:2] == [TensorBase, TensorBase] and len(args) < 4 or all([issubclass(k, (int, tuple)) for k in kinds])):
+        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(map(type_name, args))}), but expected one "
+                        "of:\n * (*, torch.device device = None)\n * (Tensor indices, Tensor values, *, torch.device device = None)\n"
+                        " * (Tensor indices, Tensor values, tuple of ints size, *, torch.device device = None)\n"
+                        " * (tuple of ints size, *, torch.device device = None)\n")
     if hasattr(args[0], "_ts_meta"):
         if args[0].dtype.name != "int64":
             raise RuntimeError(f"expected scalar type Long but found {c_name(args[0].dtype.np)}")
@@ -148,8 +158,7 @@ def _resized(s, size, dims, dense):
             raise RuntimeError(_REFUSED.format(f"shrinking the size of {kind} dimensions (from {list(a)} to {list(b)})"))
     vals = s._vals
     if tuple(old[dims:]) != tuple(size[dims:]):        # torch leaves what is new as it finds it
-        vals = F["zeros"]((vals.shape[0], *size[dims:]), dtype=s.dtype, device=s.device)
-        vals[tuple([slice(n) for n in s._vals.shape])] = s._vals
+        vals = vals.contiguous().clone().resize_(vals.shape[0], *size[dims:])
     return like(s, vals, None, size)
 
 

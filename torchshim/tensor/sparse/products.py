@@ -25,6 +25,8 @@ def _check(a, b):
         if is_sparse(a) and a._layout is COO and not is_sparse(b):
             raise RuntimeError(f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {b.shape[0]}")
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+    if a.dtype is not b.dtype and all([is_sparse(x) and x._layout is COO for x in (a, b)]):
+        raise RuntimeError(f"mat1 dtype {c_name(a.dtype.np)} does not match mat2 dtype {c_name(b.dtype.np)}")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {c_name(a.dtype.np)} but found {c_name(b.dtype.np)}")
     for x in (a, b):

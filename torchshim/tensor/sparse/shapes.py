@@ -44,6 +44,7 @@ def transpose(s, dim0, dim1):
         if max(a, b) >= dims:
             raise RuntimeError(f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {dims}, d0: {a}, d1: {b}")
         out = _permuted(p, [b if d == a else a if d == b else d for d in range(n)])
+        out._coalesced = p._coalesced and not p._vals.shape[0]
     return traced("TransposeBackward0", out, (s,), (lambda g: F["transpose"](g, dim0, dim1),))
 
 
@@ -89,7 +90,7 @@ def permute(s, *order, dims=None):
     if len(order) != n:
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(order)}")
-    order = [wrapped(d, n) for d in order]
+    first, order = not n or order[0] == 0, [wrapped(d, n) for d in order]
     if len(set(order)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     if sorted(order[:held]) != list(range(held)):
@@ -98,7 +99,9 @@ def permute(s, *order, dims=None):
     back = [order.index(d) for d in range(n)]
     p = plain(s)
     out = _permuted(p, order)
-    return traced("PermuteBackward0", out if out is not p else plain(p), (s,), (lambda g: F["permute"](g, back),))
+    out = plain(p) if out is p else out
+    out._coalesced = p._coalesced and first    # torch looks at nothing else, and at that as it is given
+    return traced("PermuteBackward0", out, (s,), (lambda g: F["permute"](g, back),))
 
 
 @handles("movedim", "moveaxis")
