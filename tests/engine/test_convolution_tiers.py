@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from torchshim.engine import interpret
+from torchshim.engine import interpret, pool
 from torchshim.engine.compile import lowering
 from torchshim.engine.interpret import builder, columns, conv_rules
 
@@ -79,17 +79,27 @@ def check(case, results, reference, x, w, ct, rng, tolerance):
         np.testing.assert_allclose((made * probe).sum(), (ct * moved).sum(), rtol=100 * tolerance, atol=100 * tolerance)
 
 
-@pytest.mark.parametrize("form", ["columns, samples first", "columns, samples last", "blocks", "blocks of rows"])
+@pytest.mark.parametrize("form", ["columns, samples first", "columns, samples last", "columns, side by side", "blocks", "blocks of rows",
+                                  "parts"])
 @pytest.mark.parametrize("case", CASES)
 def test_interpreted(case, form, monkeypatch):
     """Every way to compute a convolution, whatever the sizes for which it is chosen."""
     def refuse(self, eqn, *rest):
         raise AssertionError(f"{eqn.primitive.name} fell back to XLA")
     monkeypatch.setattr(builder._Builder, "fallback", refuse)
-    if form.startswith("columns"):
+    if form == "parts":
+        monkeypatch.setattr(pool, "threads", 3)
+        monkeypatch.setattr(conv_rules, "_WORTH", 0)
+        monkeypatch.setattr(conv_rules, "_LEAST", 1)
+    elif form == "columns, side by side":      # as where samples of few places are many
+        monkeypatch.setattr(columns, "SMALL", 0)
+        monkeypatch.setattr(columns, "FEW", 1 << 20)
+        monkeypatch.setattr(columns._Columns, "beside", lambda self, samples: 2)
+    elif form.startswith("columns"):
         monkeypatch.setattr(columns, "_samples_last", lambda *sizes: form == "columns, samples last")
     else:
         monkeypatch.setattr(columns, "SMALL", 0)
+        monkeypatch.setattr(columns, "FEW", 0)
         monkeypatch.setattr(columns, "CHUNK", 64)
         monkeypatch.setattr(conv_rules, "_DEEP", 1 if form == "blocks of rows" else 64)
     both, reference, x, w, rng = whole(case)

@@ -32,7 +32,7 @@ def _found():
 
 _place = _found()
 _get, _put = [getattr(_place[0], f"{_place[2]}openblas_{what}_num_threads{_place[3]}") if _place else None for what in ("get", "set")]
-_threads = 1 if _get is None else _get()
+threads = 1 if _get is None else _get()         # as many as there are processors, or OMP_NUM_THREADS says
 
 
 def one_thread():
@@ -40,24 +40,24 @@ def one_thread():
     threads may do this at once."""
     if _get is None:
         return 1
-    threads = _get()
-    if threads > 1:
+    before = _get()
+    if before > 1:
         _put(1)
-    return threads
+    return before
 
 
-def restore(threads):
-    if threads > 1:
-        _put(threads)
+def restore(before):
+    if before > 1:
+        _put(before)
 
 
-def threaded(fn, threads=_threads):
+def threaded(fn, count=threads):
     """`fn` with all threads."""
-    if threads == 1:
+    if count == 1:
         return fn
 
     def run(*args):
-        _put(threads)
+        _put(count)
         try:
             return fn(*args)
         finally:

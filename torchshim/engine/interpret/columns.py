@@ -2,7 +2,7 @@
 
 What such a copy costs are its innermost loops: with short rows and many samples the samples go last. Products whose results are added
 where they belong, the transposed convolutions, go the same way. This is for small arrays (conv_rules has the forms for large ones), and
-for correlations of few channels of any size, a block of samples at a time.
+for larger ones of few channels or few places, a block of samples at a time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from .array_rules import pad_plan
 
 SMALL = 1 << 18            # elements of all columns up to which they are one copy
 CHUNK = 1 << 18            # elements of a copy, about, that stay in the processor's memory
+FEW = 128                  # places of a sample below which a product of its own is slow: samples go side by side
+_BESIDE = 1 << 21          # elements of columns that lie side by side then
 _LOOP = 7.0                # nanoseconds that an innermost loop of a copy costs
 _TURN = 1.5                # nanoseconds to turn an element round
 
@@ -25,9 +27,16 @@ def elements(x, kernel, out):
     return x[0] * x[1] * math.prod(kernel) * math.prod(out)
 
 
+def few_places(samples, out):
+    """Whether a sample has so few results that one product for many samples takes less."""
+    return samples > 1 and math.prod(out) < FEW
+
+
 def _samples_last(x, filters, kernel, out, strides):
     """Whether the copy with the samples last is cheaper, though operand and result have to be turned round."""
     samples, every = x[0], elements(x, kernel, out)
+    if every > SMALL:
+        return few_places(samples, out)
     run = samples * (out[-1] if strides[-1] == 1 else 1)
     return every / run * _LOOP + (math.prod(x) + samples * filters * math.prod(out)) * _TURN < every / out[-1] * _LOOP
 
@@ -51,6 +60,10 @@ class _Columns:
         self.channels, self.kernel, self.out, self.work, self.last = x[1], tuple(kernel), tuple(out), work, last
         self.depth, self.results = x[1] * math.prod(kernel), math.prod(out)
         self.strides, self.dilation = strides, dilation
+
+    def beside(self, samples):
+        """How many of the samples lie side by side, where they go last."""
+        return max(1, min(samples, max(_BESIDE // (self.depth * self.results), 4 * FEW // self.results)))
 
     def buffer(self, count):
         """Where so many samples are padded, zeros, None without padding."""
@@ -81,14 +94,17 @@ class _Columns:
 def correlation(x, w, out, strides, padding, dilation, work):
     """(N, C, ...) and (O, C, ...) to (N, O, ...)."""
     samples, filters = x[0], w[0]
-    small = elements(x, w[2:], out) <= SMALL
-    columns = _Columns(x, w[2:], out, strides, padding, dilation, work, small and _samples_last(x, filters, w[2:], out, strides))
+    columns = _Columns(x, w[2:], out, strides, padding, dilation, work, _samples_last(x, filters, w[2:], out, strides))
     if columns.last:
-        back = (len(out) + 1, *range(len(out) + 1))
+        back, chunk = (len(out) + 1, *range(len(out) + 1)), columns.beside(samples)
 
         def run(x, w):
-            products = w.reshape(filters, -1) @ columns(x, columns.buffer(samples))
-            return np.ascontiguousarray(products.reshape(filters, *out, samples).transpose(back))
+            weights, result = w.reshape(filters, -1), np.empty((samples, filters, *out), work)
+            for start in range(0, samples, chunk):
+                n = min(chunk, samples - start)
+                products = weights @ columns(x[start:start + n], columns.buffer(n))
+                result[start:start + n] = products.reshape(filters, *out, n).transpose(back)
+            return result
     else:
         chunk = max(1, min(samples, CHUNK // (columns.depth * columns.results)))
 
@@ -109,13 +125,18 @@ def outer(x, w, out, strides, padding, dilation, work):
     samples, channels, filters, taps = x[1], x[0], w[0], w[2:]
     last = _samples_last((samples, channels, *x[2:]), filters, out, taps, dilation)
     columns = _Columns((samples, channels, *x[2:]), out, taps, dilation, padding, strides, work, last)
-    turn = (0, *range(2, len(w)), 1)
+    turn, chunk = (0, *range(2, len(w)), 1), columns.beside(samples)
 
     def run(x, w):
-        made = columns(x.swapaxes(0, 1), columns.buffer(samples))
+        x = x.swapaxes(0, 1)
         if last:
-            total = w.transpose(turn).reshape(filters, -1) @ made.T
+            total = 0
+            for start in range(0, samples, chunk):
+                part = slice(start, min(start + chunk, samples))
+                made = columns(x[part], columns.buffer(part.stop - start))
+                total = total + w[:, part].transpose(turn).reshape(filters, -1) @ made.T
         else:
+            made = columns(x, columns.buffer(samples))
             total = np.matmul(w.swapaxes(0, 1).reshape(samples, filters, -1), made.swapaxes(1, 2)).sum(0)
         return total.reshape(filters, channels, *out).swapaxes(0, 1)
 

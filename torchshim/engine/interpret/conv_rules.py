@@ -4,7 +4,7 @@ All forms that `lax.conv_general_dilated` takes are brought to one of three, for
 
 _correlation   few taps. The input is copied once for each tap of the last dimension, rows one after the other; the taps of the other
                dimensions are then windows of that copy, which need no copy of their own. With few channels, whose thin products would
-               cost more, each result's column is copied.
+               cost more, or few places, each result's column is copied.
 _outer         many taps, few results: a weight's gradient. The same copy, times the other operand's rows.
 _spread        a spaced input, as in transposed convolutions and inputs' gradients, or few filters over many channels: a product of the
                input as it is, whose results are added where they belong.
@@ -18,17 +18,18 @@ import math
 import numpy as np
 from jax import lax
 
-from ..blas import WORTH, threaded
+from ..pool import parts, together
 from . import columns, depthwise
 from .array_rules import compute_dtype, pad_plan
 from .rules import rule
 
 _DEEP = 64                 # a product with so many terms is worth a call of its own
-_NARROW = 128              # results of a sample below which a product of the weights with them is slow: samples go side by side
 _FILTERS = 8               # filters of a channel from which on a matrix product is faster than sums over the taps
 _CHANNELS = 12             # channels of a filter, likewise
 _TAPS = 64                 # taps from which on there must be as many results: each is a call
 _INTEGERS = 1 << 22        # terms from which on products of integers, for which there is no BLAS, are XLA's
+_WORTH = 1 << 23           # terms of a group from which on several threads take parts of it
+_LEAST = 16                # filters that are worth the columns, where a part is some of them
 
 
 @rule("conv_general_dilated")
@@ -50,15 +51,14 @@ def _make_conv(params, ins, outs):
         return None
     count, channels = x_shape[0] // batches, x_shape[1] // features
     kernel, filters = w_shape[2:], w_shape[0] // groups
-    one = _form((count, channels, *x_shape[2:]), (filters, channels, *kernel), out_shape[2:], params["window_strides"], params["padding"],
-                params["lhs_dilation"], params["rhs_dilation"], work)
+    sizes = params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"], work
+    one = _by_parts((count, channels, *x_shape[2:]), (filters, channels, *kernel), out_shape[2:], *sizes)
     if one is None:
         return None
     whole = None
     # more filters of one channel, or more channels of one filter, are a matrix
     single = filters == 1 and channels < _CHANNELS or channels == 1 and filters < _FILTERS
     taps = math.prod(kernel)
-    sizes = params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"], work
     if features > 1 and single and taps <= max(math.prod(out_shape[2:]), _TAPS) and work.kind == "f":
         whole = depthwise.correlation(x_shape, w_shape, out_shape[2:], groups, *sizes)
     elif batches > 1 and count == 1 and filters < _FILTERS and work.kind == "f":
@@ -79,7 +79,34 @@ def _make_conv(params, ins, outs):
                 result[:, part] = one(xs, w[part])
         return result.transpose(restore).astype(out_dtype, copy=False)
 
-    return threaded(conv) if terms >= WORTH else conv
+    return conv
+
+
+def _by_parts(x, w, out, *sizes):
+    """`_form`, where it is worth it with threads that each compute some of the samples, or of the filters where samples are few."""
+    terms = x[0] * w[0] * math.prod(w[1:]) * math.prod(out)
+    by_filters = x[0] < w[0] // _LEAST
+    cut = parts(w[0], _LEAST) if by_filters else parts(x[0])
+    if len(cut) == 1 or terms < _WORTH:
+        return _form(x, w, out, *sizes)
+    lengths = {part.stop - part.start for part in cut}
+    forms = {n: _form(x, (n, *w[1:]), out, *sizes) if by_filters else _form((n, *x[1:]), w, out, *sizes) for n in lengths}
+    if None in forms.values():
+        return None
+
+    def run(xs, ws):
+        result = np.empty((x[0], w[0], *out), sizes[-1])
+
+        def job(part):
+            form = forms[part.stop - part.start]
+            if by_filters:
+                result[:, part] = form(xs, ws[part])
+            else:
+                result[part] = form(xs[part], ws)
+        together(job, cut)
+        return result
+
+    return run
 
 
 def _form(x, w, out, strides, padding, spacing, dilation, work):
@@ -188,7 +215,7 @@ class _Rows:
 def _correlation(x, w, out, strides, padding, dilation, work):
     kernel = w[2:]
     deep = x[1] * kernel[-1] >= _DEEP and len(kernel) > 1
-    if not deep or columns.elements(x, kernel, out) <= columns.SMALL:
+    if not deep or columns.few_places(x[0], out) or columns.elements(x, kernel, out) <= columns.SMALL:
         return columns.correlation(x, w, out, strides, padding, dilation, work)
     rows = _Rows(x, kernel, out, strides, padding, dilation, work)
     samples, filters = x[0], w[0]
@@ -196,8 +223,6 @@ def _correlation(x, w, out, strides, padding, dilation, work):
     windows = len(rows.offsets)
     chunk = max(1, min(samples, columns.CHUNK // rows.elements))
     turn = (0, outer + 1, *range(1, outer + 1), outer + 2)
-    if samples > 1 and rows.view[-1] < _NARROW and not outer:
-        return _side_by_side(rows, x, w, out, work)
 
     def correlation(x, w):
         # (O, C, ..., last) -> a matrix for each tap but the last dimension's: (taps, O, last tap and channel)
@@ -220,33 +245,10 @@ def _correlation(x, w, out, strides, padding, dilation, work):
     return correlation
 
 
-def _side_by_side(rows, x, w, out, work):
-    """A correlation whose samples have few results each: one product for many samples."""
-    samples, channels, filters, windows, places = x[0], x[1], w[0], len(rows.offsets), rows.view[-1]
-    depth = windows * rows.depth
-    chunk = max(1, min(samples, max(4 * _NARROW // places, columns.CHUNK // (depth * places))))
-
-    def correlation(x, w):
-        weights = np.moveaxis(w.reshape(filters, channels, windows, rows.taps), 1, 3).reshape(filters, depth)
-        result = np.empty((samples, filters, places), work)
-        padded, copies, flat = rows.buffers(chunk)
-        gathered = np.empty((windows, rows.depth, chunk, places), work)
-        for start in range(0, samples, chunk):
-            n = min(chunk, samples - start)
-            rows.fill(x[start:start + n], None if padded is None else padded[:n], copies[:n])
-            for k, window in enumerate(rows.windows(flat, n)):
-                gathered[k, :, :n] = window.swapaxes(0, 1)
-            made = weights @ gathered[:, :, :n].reshape(depth, n * places)
-            result[start:start + n] = made.reshape(filters, n, places).swapaxes(0, 1)
-        return result.reshape(samples, filters, *out)
-
-    return correlation
-
-
 def _outer(x, w, out, strides, padding, dilation, work):
     """The roles of taps and results are swapped: results are few, and a copy holds what each of them reads."""
     taps = w[2:]
-    if columns.elements((x[1], x[0]), out, taps) <= columns.SMALL:
+    if columns.few_places(x[1], taps) or columns.elements((x[1], x[0]), out, taps) <= columns.SMALL:
         return columns.outer(x, w, out, strides, padding, dilation, work)
     rows = _Rows((x[1], x[0], *x[2:]), out, taps, dilation, padding, strides, work)
     samples, channels, filters = x[1], x[0], w[0]

@@ -1,0 +1,49 @@
+"""Parts of one computation on several processors.
+
+NumPy gives up Python's lock in its copies and products, so threads that each compute some of the results run side by side, where each of
+its calls takes some hundreds of microseconds: a convolution's two parts take 0.6 of the time. With calls of ten microseconds, as of
+functions that go through arrays by blocks that stay near, the threads wait for the lock: a GELU of four million took 1.3 times as long.
+"""
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from .blas import threads
+from .quiet import quiet
+
+_pool = None
+
+
+def parts(n, least=1):
+    """range(n) in slices of about the same length: one for each processor, but none shorter than `least`."""
+    count = max(1, min(threads, n // least))
+    ends = [n * k // count for k in range(count + 1)]
+    return [slice(a, b) for a, b in zip(ends, ends[1:])]
+
+
+def together(job, cut):
+    """job(part) for all of some parts side by side: the first one here."""
+    first, *others = cut
+    started = [_threads().submit(quiet, job, part) for part in others]
+    try:
+        job(first)
+    finally:                                   # what they write to must not be freed before
+        for one in started:
+            one.result()
+
+
+def _threads():
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(threads, "torchshim")
+    return _pool
+
+
+def _forget():
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
