@@ -157,3 +157,14 @@ def test_unsafe_pieces_share_their_memory_and_nothing_else():
     assert y.tolist() == [1, 3, 4, 6] and y._version == 1
     a.sum().backward()
     assert x.grad.tolist() == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("see", [lambda b: b.expand(2, 2), lambda b: b[:], lambda b: b.t()])
+def test_writes_to_the_base_count_for_what_was_saved_of_a_view_that_left_it(see):
+    b = torch.ones(2, requires_grad=True) * 2
+    v = see(b)
+    v.data = v.detach() * 3
+    y = torch.nn.functional.hardtanh(v)
+    b.add_(1)
+    with pytest.raises(RuntimeError, match="which is output 0 of AsStrided, is at version 1; expected version 0"):
+        y.sum().backward()

@@ -193,7 +193,7 @@ def residuals(node, only=None):
                                                      producer.name(), nr)))
             continue
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
-                      functools.partial(_written_through, node, k, st, version, steps, offset)))
+                      functools.partial(_written_through, node, k, st, version, steps, offset, about is not None)))
     wrong = [w for w in wrong if _read_for_some(node, w[1])]
     if wrong:
         raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
@@ -275,8 +275,8 @@ def _lost(st, steps, offset, e, creation):
     return RuntimeError(creation_error(t, t._ts_view, True))
 
 
-def _written_through(node, k, st, version, steps, offset):
-    """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
+def _written_through(node, k, st, version, steps, offset, seen):
+    """The same for a tensor that is gone, or was not written itself: a view (`seen`) whose base was, or what has no history."""
     i, producer = node._ts_plan.args[k], None
     target, nr = end_of(node._ts_next[i])
     if isinstance(target, TensorBase) and target._ts_st is st and isinstance(edge(target), (Node, tuple)):
@@ -293,7 +293,7 @@ def _written_through(node, k, st, version, steps, offset):
         writer = getattr(st, "writer", None)   # who wrote it if it is gone; others may have written the memory
         producer = writer if writer and was_rewritten(st, node._ts_next[i], steps, offset) else target.name()
         producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-        if steps and not producer.startswith("Unsafe") and (writer == "torch::autograd::CopySlices" or target._ts_inst is not None
+        if (seen or steps) and not producer.startswith("Unsafe") and (writer == "torch::autograd::CopySlices" or target._ts_inst is not None
                                                             and isinstance(target._ts_inst.op, LazyOp)):
             producer, nr = "AsStrided", 0      # its history is made anew
     return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)

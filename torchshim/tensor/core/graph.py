@@ -491,7 +491,8 @@ class OwnVersion:
         self.st, self.count = st, count
 
     value = property(lambda self: self.st.value)
-    gen = property(lambda self: self.st.gen)
+    # a count that other memory shares changes by writes there, too
+    gen = property(lambda self: self.st.gen if self.count.__class__ is list else self.st.gen + self.count[0])
     version = property(lambda self: self.count[0])
     writer = property(lambda self: self.st.writer)
     rewritten = property(lambda self: self.st.rewritten)
