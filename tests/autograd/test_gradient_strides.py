@@ -87,3 +87,20 @@ def test_a_retained_gradient_is_a_contiguous_copy():
         given = torch.ones(3, 4, dtype=torch.float64).t()
         torch.autograd.backward(y, given, create_graph=create)
         assert y.grad.stride() == (3, 1) and y.grad is not given
+
+
+@pytest.mark.parametrize("f, strides", [
+    (lambda x: x.movedim(0, -1), (12, 1, 6, 2)), (lambda x: x.transpose(0, 1) * 2, (12, 3, 6, 1)),
+    (lambda x: x.permute(2, 0, 1).sum(0), (4, 2, 1, 0)),
+    (lambda x: x.flatten().sum(0), (1, 0, 0, 0)), (lambda x: x.mT.sin(), (12, 6, 1, 2)), (lambda x: x.sin(), (12, 6, 3, 1))])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_rows_of_gradients_lie_as_one_does_each_after_the_one_before(f, strides, create_graph):
+    x = torch.arange(12.0).reshape(2, 2, 3).requires_grad_()
+    y = f(x)
+    assert torch.autograd.grad(y, x, torch.ones(2, *y.shape), is_grads_batched=True, create_graph=create_graph)[0].stride() == strides
+
+
+def test_jacobians_that_are_put_together_row_by_row_are_contiguous():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.autograd.functional.jacobian(lambda x: x.T * 2, x).stride() == (12, 6, 3, 1)
+    assert torch.autograd.functional.jacobian(lambda x: x.T * 2, x, vectorize=True).stride() == (12, 6, 1, 2)

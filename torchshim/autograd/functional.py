@@ -146,6 +146,8 @@ def _at_once(outs, xs, create_graph, vectorize):
             got = row_gradients([o], [edge(x) for x in xs], [_basis(o.detach())], create_graph)
         if got is None:
             return None
+        if not vectorize:                      # torch puts its rows together one by one
+            got = [g if g is None else g.contiguous() for g in got]
         rows.append([(zeros((o.numel(), *x.shape), dtype=x.dtype, device=x.device) if g is None else g).reshape((*o.shape, *x.shape))
                      for g, x in zip(got, xs)])
     return rows

@@ -326,7 +326,7 @@ def check_lerp(self, end, weight):
 
 
 @op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
-    numbers=("weight",), wide_number=True, check=check_lerp, saves=("weight",),
+    numbers=("weight",), kernel_numbers=True, wide_number=True, check=check_lerp, saves=("weight",),
     rule=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
               lambda out, self, end, weight: end - self))
 def lerp(self, end, weight):

@@ -8,6 +8,7 @@ import numpy as np
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, named, refuse_bool
 from .common import is_complex, is_float, real_alone
+from .layout import kept_strides
 from .loops import while_loop
 from .registry import op
 
@@ -155,7 +156,7 @@ def frac(self):
 
 
 @op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", elementwise=True, inplace=True,
-    grad="NanToNumBackward0", twice="compared", grad_for=real_alone)
+    grad="NanToNumBackward0", twice="compared", grad_for=real_alone, strides=lambda inst, self, *rest: kept_strides(self))
 def nan_to_num(self, nan, posinf, neginf):
     """nan by 0, infinities by the largest finite numbers, or by what is given."""
     if is_complex(self):

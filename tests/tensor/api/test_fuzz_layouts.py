@@ -31,3 +31,16 @@ def test_argmax_looks_at_the_dtype_before_the_dimension():
     for x, kind in ((torch.ones(2) > 0, "bool"), (torch.ones(2, dtype=torch.complex64), "complex")):
         with pytest.raises(RuntimeError, match=f"does not support {kind} input"):
             x.argmax(5)
+
+
+def test_a_number_between_two_has_no_part_in_the_strides():
+    x = torch.ones(2, 1).t()
+    assert x.lerp(x, 0.25).stride() == x.lerp(x, x).stride() == (2, 1) and x.nan_to_num().stride() == x.stride() == (1, 1)
+
+
+def test_sums_of_one_element_begin_at_zero():
+    x = torch.tensor([[-0.0, 0.0]])
+    for y in (x.sum(0), x.t().sum(1), x.mean(0), x.sum_to_size(2)):
+        assert (1 / y).tolist() == [float("inf")] * 2
+    a = torch.ones(2, requires_grad=True)
+    assert (1 / torch.autograd.grad(a * torch.tensor([[-1.0, -2.0]]), a, torch.zeros(1, 2))[0]).tolist() == [float("inf")] * 2

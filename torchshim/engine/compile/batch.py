@@ -27,7 +27,8 @@ class Batched(Operator):
     def build(self, layout, metas, kinds):
         one = self._one(layout, metas, kinds)
         axes = (*[0 if b else None for b in self.mapped], *[None] * len(kinds))
-        return Instance(self, layout, jax.vmap(lambda *args: list(one.fn(*args)), in_axes=axes), metas, kinds, metas[0].device)
+        return Instance(self, layout, jax.vmap(lambda *args: list(one.fn(*args)), in_axes=axes), metas, kinds, metas[0].device,
+                        tuple([(_extent(m), *m.strides) if m.numel else None for m in one.out_metas]))
 
     def _one(self, layout, metas, kinds):
         return self.op.resolve(layout, tuple([row_of(m) if b else m for m, b in zip(metas, self.mapped)]), kinds)
@@ -40,4 +41,9 @@ class Batched(Operator):
 
 def row_of(m):
     """What one row of a Value with this Meta has."""
-    return meta_of(m.shape[1:], m.dtype, m.device)
+    return meta_of(m.shape[1:], m.dtype, m.device, m.strides[1:])
+
+
+def _extent(m):
+    """How many elements of memory lie between the first and the last of a row, these included: so far is it to the next one."""
+    return 1 + sum([(n - 1) * s for n, s in zip(m.shape, m.strides)])

@@ -116,8 +116,8 @@ def make_reduce_sum(params, ins, outs):
     if kind not in ("float", "complex"):
         return lambda x: np.add.reduce(x, axes, out)
     if all(ins[0].shape[d] == 1 for d in axes):
-        shape = outs[0].shape
-        return lambda x: x.reshape(shape)
+        shape, zero = outs[0].shape, out.type(0)
+        return lambda x: x.reshape(shape) + zero           # as sums begin at 0, that of a single -0 is 0
     steps, shape = _steps(axes, ins[0].shape, out) if kind == "float" else None, outs[0].shape
     if steps is None:
         return lambda x: np.add.reduce(x, axes)
