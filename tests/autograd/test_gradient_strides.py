@@ -104,3 +104,12 @@ def test_jacobians_that_are_put_together_row_by_row_are_contiguous():
     x = torch.arange(6.0).reshape(2, 3)
     assert torch.autograd.functional.jacobian(lambda x: x.T * 2, x).stride() == (12, 6, 3, 1)
     assert torch.autograd.functional.jacobian(lambda x: x.T * 2, x, vectorize=True).stride() == (12, 6, 1, 2)
+
+
+@pytest.mark.parametrize("f", [lambda x: x ** 3, lambda x: x * x, torch.sin, torch.exp, torch.sigmoid, torch.log, torch.sqrt,
+                               lambda x: x / (x + 1)])
+def test_second_gradients_lie_as_both_cotangents_do(f):
+    x = (torch.arange(6.0).reshape(2, 3) / 7 + 0.5).t().requires_grad_()
+    g, = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    made = [torch.autograd.grad(root.sum(), x, retain_graph=True)[0] for root in (g, g * torch.ones(3, 2), g * g)]
+    assert g.stride() == (1, 3) and [m.stride() for m in made] == [(2, 1), (2, 1), (1, 3)]

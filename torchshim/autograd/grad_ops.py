@@ -18,6 +18,9 @@ class _Add(Operator):
             strides = m.strides if m.dense else elementwise_strides(metas, m.shape)
         return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", m.device, (strides,), alike=())
 
+    def gradient_strides(self, inst, plan, saved, cts):
+        return tuple([cts[0].strides] * len(plan.needs))       # the cotangent is passed on
+
 
 ADD = _Add()
 

@@ -221,6 +221,14 @@ class Op(Operator):
                              and inst.in_metas[i].dtype == ct.dtype else s for i, s in zip(plan.needs, strides)])
         return strides
 
+    def second_strides(self, first, inst, plan, cts):
+        # torch multiplies both cotangents before what is saved comes in
+        n, shape = len(inst.in_metas) - len(first.cts), cts[0].shape
+        if not self.elementwise or any([m.shape != shape for m in inst.in_metas]):
+            return None
+        both, one = [elementwise_strides(metas, shape) for metas in ((cts[0], inst.in_metas[n]), (cts[0], *inst.in_metas[:n]))]
+        return tuple([both if i < n else one for i in plan.needs])
+
     def gradient_on_host(self, inst, plan):
         return self.host_back(inst, plan) if self.host_back and inst.wide is None else None
 
@@ -600,6 +608,9 @@ class InplaceOp(Operator):
 
     def gradient_strides(self, inst, plan, saved, cts):
         return self.op.gradient_strides(inst, plan, saved, cts)
+
+    def second_strides(self, first, inst, plan, cts):
+        return self.op.second_strides(first, inst, plan, cts)
 
     def build(self, layout, metas, kinds):
         try:

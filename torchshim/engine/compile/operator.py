@@ -107,6 +107,9 @@ class Operator:
         plain = self.plain_gradients
         return tuple([grad_strides(m, plain(m) if callable(plain) else plain) for m in [inst.in_metas[i] for i in plan.needs]])
 
+    def second_strides(self, first, inst, plan, cts):
+        """Likewise of `inst`, this operator's gradients by the Plan `first`; None: as its operands."""
+
     def gradient_on_host(self, inst, plan):
         """Likewise a function of what `plan` keeps of `inst`, the cotangents and the numbers, that gives the gradients of `plan.needs`."""
 
@@ -163,11 +166,15 @@ class VjpOp(Operator):
         if lying is not None:
             cts = [meta_of(m.shape, m.dtype, m.device, s) for m, s in zip(cts, lying)]
         strides = self.inst.op.gradient_strides(self.inst, p, saved, cts)
-        if lying is not None:                  # that of the usual ones, if it comes to the same
+        if lying is not None and all([m.contiguous for m in saved]):       # that of the usual ones, if it comes to the same
             made = self.resolve(layout, (), kinds)
             if all([s == m.strides or s is None and m.contiguous for s, m in zip(strides, made.out_metas)]):
                 return made
         return self.lying(tuple(saved + cts), strides)
+
+    def gradient_strides(self, inst, plan, saved, cts):
+        made = self.inst.op.second_strides(self.plan_of, inst, plan, cts)
+        return super().gradient_strides(inst, plan, saved, cts) if made is None else made
 
     def lying(self, metas, strides):
         """The Instance for these Metas whose results have these strides."""
