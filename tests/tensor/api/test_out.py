@@ -178,3 +178,29 @@ def test_zeros_and_ones_are_drawn_into_any_real_dtype():
         assert torch.bernoulli(p, out=torch.empty(3, dtype=dtype)).tolist() == [0, 1, 1]
     with pytest.raises(NotImplementedError, match="\"bernoulli_tensor_cpu_self_\" not implemented for 'ComplexFloat'"):
         torch.bernoulli(p, out=torch.empty(3, dtype=torch.complex64))
+
+
+def test_lists_of_results_are_written_and_nothing_is_returned():
+    x, out = torch.arange(6.).reshape(3, 2), [torch.empty(0), torch.empty(2, 2)]
+    assert torch.split_with_sizes_copy(x, [1, 2], out=out) is None and [o.tolist() for o in out] == [[[0, 1]], [[2, 3], [4, 5]]]
+    assert torch.unbind_copy(x, 1, out=(o := (torch.empty(0), torch.empty(0)))) is None and o[1].tolist() == [1, 3, 5]
+    with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype float, but got double instead$"):
+        torch.unbind_copy(x, 1, out=(torch.empty(0), torch.empty(0, dtype=torch.float64)))
+
+
+def test_results_with_gaps_and_names_of_written_ones():
+    empty = torch.empty
+    X = torch.linalg.lstsq(torch.eye(3, 2), torch.eye(3, 2), out=(empty(0), empty(0), empty(0, dtype=torch.int64), empty(0))).solution
+    assert X.stride() == (1, 3) and X.tolist() == [[1, 0], [0, 1]]
+    assert type(torch.histogram(torch.ones(3), 3, out=(empty(0), empty(0)))).__name__ == "histogram_out"
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda out: torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), out=out), "Expected out tensor to have dtype float, but got double "
+                                                                                      "instead"),
+    (lambda out: torch.nn.functional.avg_pool2d(torch.ones(1, 4, 4), 2, out=out), "Expected out tensor to have dtype float, but got double instead"),
+    (lambda out: torch.nn.functional.logsigmoid(torch.ones(3), out=out), "expected scalar type Float but found Double")])
+def test_bindings_tell_what_they_refuse_of_out(call, text):
+    with pytest.raises(RuntimeError) as e:
+        call(torch.empty(0, dtype=torch.float64))
+    assert str(e.value) == text

@@ -132,8 +132,12 @@ def guarded(name, f):
     return function
 
 
+#: Bindings that write into out=.
+_INTO = frozenset(("linear", "logsigmoid", "avg_pool2d", "avg_pool3d"))
+
+
 def _refused_by_binding(name, schemas, args, kwargs):
-    overloads = [Overload(_Declared(schema), None, False, False) for schema in schemas]
+    overloads = [Overload(_Declared(schema), None, False, name in _INTO) for schema in schemas]
     if any([o.matches(args, kwargs) for o in overloads]):
         return None
     name = overloads[0].op.name

@@ -24,7 +24,7 @@ from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded
 from .misfits import misfit_of
 from .parameters import kind, shown_name, type_name
-from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, strict
+from .signatures import LISTED, NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, strict
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_scaled, wrapped
@@ -551,7 +551,8 @@ def with_out(f, name):
             refused = refusal(name, args, {**kwargs, "out": out}, out=True) if name in SIGNED else None
             if refused is not None:            # a signature without out=
                 raise refused
-            return into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED or name in ELEMENTWISE else ())
+            made = into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED or name in ELEMENTWISE else ())
+            return None if name in LISTED else made
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)

@@ -33,7 +33,7 @@ _SAME = {
     SAME: """addmm addmv baddbmm mm bmm matmul linear cross linalg_cross isin.any isin lu_unpack lu_solve linalg_lu_solve max.dim min.dim
         aminmax argmax argmin argsort.stable frobenius_norm diag softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu norm
         gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
-        alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy
+        split_with_sizes_copy unbind_copy alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy
         view_copy avg_pool2d avg_pool3d
         linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
@@ -264,6 +264,9 @@ def into(out, result, name, operands=(), rule=None, field="result"):
             out.resize_(result.shape)
             strides = meta(out).strides if name in _CONTIGUOUS else meta(result).strides
             if strides != meta(out).strides:  # an output that is made anew lies as the result would
+                span = 1 + sum([(n - 1) * s for n, s in zip(result.shape, strides)]) if result.numel() else 0
+                if span > result.numel():      # with gaps
+                    out.resize_((span,))
                 out.as_strided_(result.shape, strides)
                 bump_version(out, -1)
             out.data.copy_(result)             # all of it counts as one write

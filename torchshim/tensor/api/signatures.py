@@ -339,6 +339,10 @@ _SIGNATURES = (
 _NUMBERS = dict.fromkeys(("div", "divide", "true_divide", "floor_divide"), ("self", "other"))
 
 
+#: Whose results are a list of tensors, written into as many; nothing is returned then.
+LISTED = frozenset(("split_copy", "split_with_sizes_copy", "unbind_copy"))
+
+
 class _Unset:
     def __repr__(self):
         return "<unset>"
@@ -355,6 +359,8 @@ class Declared:
         self.name, self.params, _ = parse_schema(schema)
         if self.name in return_types.ALL:      # several results are written into a tuple
             self.fields = return_types.ALL[self.name]._names
+        elif self.name in LISTED:
+            self.fields = ()
         self.numbers = _NUMBERS.get(self.name, ())
 
 

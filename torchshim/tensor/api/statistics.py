@@ -137,7 +137,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     edges = bins if isinstance(bins, TensorBase) else _edges(input, bins, *(range or (None, None)), 0)
     hist = call(S.histogramdd, (input.reshape(-1, 1), (edges,), weight, bool(density)))
     made = (no_derivative(hist, (input,), "aten::histogram"), edges)
-    return return_types.histogram(made if out is None else into(out, made, "histogram"))
+    made = return_types.histogram(made)
+    return made if out is None else into(out, made, "histogram")
 
 
 @function(method=False)
