@@ -150,11 +150,12 @@ def batched(fn, xs, dims, randomness="error", held=()):
 
 
 def _raised(t, inner):
-    """How many dimensions more than an example has the operand that it meets first, where it has its history itself: torch makes as many
-    of the batch, behind it."""
+    """How many dimensions more than an example has the operand that it meets first, where it has its history itself or is saved: torch
+    makes as many of the batch, behind it."""
     for node in inner:
         inst = node._ts_inst
-        if inst is not None and len(inst.in_metas) > 1 and inst.op.elementwise and any([e is t for e in node._ts_next]):
+        if inst is not None and len(inst.in_metas) > 1 and inst.op.elementwise and (
+                any([e is t for e in node._ts_next]) or any([g[1] is t._ts_st and not g[4] for g in node._ts_guard])):
             return max([m.ndim for m in inst.in_metas]) - meta(t).ndim
     return 0
 
@@ -294,7 +295,8 @@ def _refusal(x, counted, raised):
     vw = x._ts_view
     if vw is not None and vw.creation.__class__ is str and not isinstance(end_of(x._ts_edge)[0], TensorBase):
         return RuntimeError(creation_error(x, vw, True))
-    return written_error(x, x._ts_st, counted) if raised is None else modified_error(raised, version(x), counted, "AsStrided")
+    return written_error(x, x._ts_st, counted) if raised is None else modified_error(
+        raised, version(x), counted, None if edge(x) is None else "AsStrided")
 
 
 def _end(e):
@@ -320,8 +322,8 @@ def _attach(made, fn, xs, dims, wants, info, randomness, held):
     node = object.__new__(node_class(names[0], VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
     node._ts_saved, node._ts_guard, node._ts_nums = [True] if info["keeps"] else [], (), ()
-    node._raised = {k: _raised_meta(meta(x), n) for k, (x, d, want, n) in enumerate(zip(xs, dims, wants, info["raised"]))
-                    if want and n > 0 and not d and not levels()}
+    node._raised = {k: _raised_meta(meta(x), n) for k, (x, d, n) in enumerate(zip(xs, dims, info["raised"]))
+                    if n > 0 and not d and not levels()}
     node._ts_next = tuple([_called("ViewBackward0", edge(x), node._raised[k], meta(x).shape) if k in node._raised else edge(x)
                            for k, (x, want) in enumerate(zip(xs, wants)) if want] + info["outside"])
     node._ts_seq = next(sequence)
