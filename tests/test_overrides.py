@@ -259,3 +259,15 @@ def test_other_names_of_parameters_that_were_not_given_are_not_handed_on():
             return F.glu(x) + F.glu(x, dim=-1)
     x = torch.arange(8.0).reshape(2, 4)
     assert torch.equal(torch.export.export(M(), (x,)).module()(x), 2 * F.glu(x, 1))
+
+
+def test_who_is_asked_can_be_looked_for_by_another_function(monkeypatch):
+    """Tests put another has_torch_function in torch.nn.functional to see what stands in its functions."""
+    F, trace = torch.nn.functional, torch.fx.symbolic_trace
+    for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
+        monkeypatch.setattr(F, name, lambda *args: False, raising=False)
+    for f in (F.elu, F.relu, F.dropout, F.mse_loss, F.cross_entropy, F.batch_norm, F.hardtanh, F.gumbel_softmax):
+        with pytest.raises(torch.fx.proxy.TraceError, match="symbolically traced variables cannot be used as inputs to control flow"):
+            trace(f)
+    monkeypatch.undo()
+    assert [n.op for n in trace(F.elu).graph.nodes] == ["placeholder"] * 3 + ["call_function", "output"]

@@ -83,6 +83,12 @@ class _Asking:
                     raise                      # vmap reads from the frames who asked for numbers, and is left itself
                 raise leaving(error)
         if self.spelled:
+            if found and _silenced(found):
+                try:
+                    return self.plain(*args, **kwargs)
+                except TypeError:              # what torch's body hands its arguments to asks them all the same, after it looked at flags
+                    given = inspect.signature(self.plain).bind(*args, **kwargs).arguments
+                    any([bool(given[k]) for k in ("training", "inplace") if k in given])
             args, kwargs = spell(self.plain, args, kwargs)
         if not self.binary:
             return self._answer(found, args, kwargs)
@@ -102,6 +108,13 @@ class _Asking:
         listed = "\n".join([f"  - tensor subclass {type(x)}" for x in found])
         raise TypeError(f"Multiple dispatch failed for '{self.name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
                         f"{listed}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+def _silenced(found):
+    """Whether the program put another function in the place of those with which torch.nn.functional looks for who wants to be asked, and that
+    finds nobody: so tests look into what stands in its functions."""
+    look = vars(F).get("has_torch_function_variadic")
+    return look is not None and not look(*found)
 
 
 def spell(f, args, kwargs):

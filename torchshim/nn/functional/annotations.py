@@ -6,9 +6,9 @@ import types
 from ...tensor.core.tensor import Tensor
 
 _TYPES = {
-    Tensor: """anchor bias grid in_proj_bias in_proj_weight indices input input1 input2 input_lengths key log_probs mat1 mat2 negative
-        offsets out_proj_bias out_proj_weight per_sample_weights pos_weight positive query running_mean running_var target target_lengths
-        targets theta value var weight x1 x2 attn_mask""",
+    Tensor: """anchor bias grid in_proj_bias in_proj_weight indices input input1 input2 input_lengths key log_probs logits mat1 mat2
+        mat_a mat_b negative offsets out_proj_bias out_proj_weight per_sample_weights pos_weight positive query running_mean running_var target
+        target_lengths targets tensor theta value var weight x1 x2 attn_mask""",
     float: """alpha beta delta dropout_p eps k label_smoothing lambd lower margin max_norm max_val min_val momentum negative_slope norm_type
         p tau threshold upper""",
     int: "blank dim downscale_factor groups ignore_index num_classes num_groups num_heads padding_idx upscale_factor",
