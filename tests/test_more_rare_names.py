@@ -2,6 +2,7 @@
 and else say what is missing."""
 import datetime
 import json
+import typing
 
 import pytest
 import torchshim as torch
@@ -131,3 +132,65 @@ def test_the_old_classes_have_no_subclasses():
     with pytest.raises(TypeError, match="type 'torch.FloatTensor' is not an acceptable base type"):
         type("Mine", (torch.FloatTensor,), {})
     assert torch.__config__._cxx_flags() == ""
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(2))
+        self.register_buffer("b", torch.zeros(2))
+
+    def forward(self, x):
+        self.b = self.b + x
+        return self.b * self.w
+
+
+def test_what_a_call_with_other_tensors_puts_in_their_places_is_in_its_dictionary():
+    module = Counting()
+    given, own = {"b": torch.tensor([5.0, 6.0]), "w": torch.ones(2)}, torch.tensor([5.0, 6.0])
+    before = given["b"]
+    assert torch.func.functional_call(module, given, (1.0,)).tolist() == [6, 7]
+    assert given["b"].tolist() == [6, 7] and before.tolist() == [5, 6] and module.b.tolist() == [0, 0]
+    parts = {"b": own}, {"w": torch.ones(2)}
+    torch.func.functional_call(module, parts, (1.0,))
+    assert parts[0]["b"] is own
+    held = {"b": own}
+    with torch.nn.utils.stateless._reparametrize_module(module, held):
+        module.b = module.b * 2
+    assert held["b"].tolist() == [10, 12] and module.b.tolist() == [0, 0]
+
+
+def test_names_that_libraries_ask_in_passing():
+    from torchshim.amp.autocast_mode import _cast
+    from torchshim.distributed.autograd import DistAutogradContext  # noqa: F401
+    assert torch.jit.annotations.List is typing.List
+    assert torch._cast_Long(torch.tensor([1.7, -2.5])).tolist() == [1, -2] and torch._cast_Byte(torch.ones(1)).dtype == torch.uint8
+    cast = _cast({"a": [torch.ones(1), b"x", 3, torch.ones(1).double()]}, "cpu", torch.bfloat16)["a"]
+    assert cast[0].dtype == torch.bfloat16 and cast[1:3] == [b"x", 3] and cast[3].dtype == torch.float64
+    assert list(_cast({1}, "cpu", torch.half)) == [1]
+    assert torch._tensor_str._add_suffixes("t(1", ["a"], 2, True) == "t(1,\n  a)"
+    assert torch._tensor_str._add_suffixes("t([1.]", ["dtype=torch.float64", "x" * 80], 2, False) == \
+        "t([1.], dtype=torch.float64,\n  " + "x" * 80 + ")"
+    assert torch._C._get_cudnn_enabled() is True and torch._C._jit_can_fuse_on_cpu() is False
+    assert torch.profiler.profiler._default_schedule_fn(3) == torch.profiler.ProfilerAction.RECORD
+
+
+def test_a_profile_ends_from_outside():
+    assert not torch.autograd._profiler_enabled()
+    with torch.autograd.profiler.profile():
+        assert torch.autograd._profiler_enabled()
+        torch.autograd._disable_profiler()
+        assert not torch.autograd._profiler_enabled()
+    assert not torch.autograd._profiler_enabled()
+
+
+def test_one_worker_gathers_and_waits_for_itself():
+    from torchshim.distributed import rpc
+    with pytest.raises(RuntimeError, match="RPC has not been initialized"):
+        rpc.api._all_gather(1)
+    rpc.init_rpc("me", rank=0, world_size=1)
+    try:
+        rpc.api._barrier({"me"})
+        assert rpc.api._all_gather(1) == {"me": 1}
+    finally:
+        rpc.shutdown()

@@ -9,7 +9,8 @@ _FROM = {
     "_toplevel": """has_mps has_cuda has_cudnn has_mkldnn has_lapack has_mkl has_openmp has_spectral
         is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
         _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
-        _check_value _check_with _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
+        _check_value _check_with _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
+        _cast_Short _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
         sym_constrain_range_for_size set_vital""",
     "tensor.api.segments": "segment_reduce _segment_reduce",
     "_dispatch.schemas": "Tag",

@@ -144,6 +144,18 @@ class SymBool:
     """The same for truths."""
 
 
+def _cast_to(name):
+    def cast(input, non_blocking=False):
+        return getattr(input, name.lower())()
+    cast.__name__ = cast.__qualname__ = f"_cast_{name}"
+    cast.__doc__ = f"input.{name.lower()}(), as programs of torch's first years spell it."
+    return cast
+
+
+_cast_Byte, _cast_Char, _cast_Double, _cast_Float, _cast_Half, _cast_Int, _cast_Long, _cast_Short = map(
+    _cast_to, ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"))
+
+
 def _shape_as_tensor(t):
     """The sizes, as a tensor of int64."""
     from . import tensor

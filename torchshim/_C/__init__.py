@@ -195,7 +195,13 @@ def _jit_switch(*args):
 (_jit_set_profiling_executor, _jit_set_profiling_mode, _jit_set_texpr_fuser_enabled, _jit_override_can_fuse_on_gpu,
  _jit_override_can_fuse_on_cpu, _jit_set_nvfuser_enabled, _set_graph_executor_optimize, _jit_set_bailout_depth,
  _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining,
- _jit_set_autocast_mode) = [_jit_switch] * 12
+ _jit_set_autocast_mode, _jit_set_nvfuser_guard_mode, _jit_can_fuse_on_cpu, _jit_can_fuse_on_gpu) = [_jit_switch] * 15
+
+
+def _get_cudnn_enabled():
+    """torch.backends.cudnn.enabled."""
+    from ..backends import cudnn
+    return cudnn.enabled
 
 _TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType
     ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject

@@ -167,16 +167,19 @@ def autocast_decorator(autocast_instance, func):
     return decorate_autocast
 
 
-def _cast_arguments(value, device_type, dtype):
+def _cast(value, device_type, dtype):
+    """Floating tensors of a type of device, but float64, in another dtype: alone or in containers."""
     if isinstance(value, Tensor):
         eligible = value.is_floating_point() and value.device.type == device_type and value.dtype.itemsize < 8
         return value.to(dtype) if eligible else value
-    if isinstance(value, (str, np.ndarray)):
+    if isinstance(value, (str, bytes, np.ndarray)):
         return value
     if isinstance(value, collections.abc.Mapping):
-        return {_cast_arguments(k, device_type, dtype): _cast_arguments(v, device_type, dtype) for k, v in value.items()}
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)([_cast_arguments(v, device_type, dtype) for v in value])
+        return type(value)([_cast(v, device_type, dtype) for v in value])
+    if isinstance(value, collections.abc.Iterable):
+        return (_cast(v, device_type, dtype) for v in value)
     return value
 
 
@@ -196,7 +199,7 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
             return fwd(*args, **kwargs)
         args[0]._fwd_used_autocast = False
         with autocast(device_type, enabled=False):
-            return fwd(*_cast_arguments(args, device_type, cast_inputs), **_cast_arguments(kwargs, device_type, cast_inputs))
+            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
     return decorate_fwd
 
 

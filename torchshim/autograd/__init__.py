@@ -237,4 +237,4 @@ def _is_checkpoint_valid():
 
 torch = sys.modules[__name__.partition(".")[0]]        # torch.autograd.torch, which old programs spell
 __getattr__ = _missing_attribute(__name__, lazy=("functional", "profiler", "profiler_legacy", "profiler_util"),
-                                 elsewhere={"kineto_available": "profiler"})
+                                 elsewhere=dict.fromkeys(("kineto_available", "_profiler_enabled", "_disable_profiler"), "profiler"))

@@ -14,6 +14,13 @@ def is_available():
     return True
 
 
+class DistAutogradContext:
+    """What the gradients of one context gather in, in torch: a name for annotations here, and NotImplementedError when made."""
+
+    def __init__(self):
+        raise NotImplementedError("torchshim: torch.distributed.autograd.DistAutogradContext")
+
+
 class context:
     """`with context() as context_id`: what `backward` computes is kept under this number until the end."""
 

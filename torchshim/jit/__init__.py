@@ -20,6 +20,7 @@ from .._C import JITException as Error    # noqa: F401
 from ..dropin import missing_attribute as _missing_attribute
 from ..futures import Future
 from ..nn import Module
+from .annotations import BroadcastingListCls as _       # the module gets its name back from the one of __future__
 from ..nn.modules.module import _TORCHSCRIPT, NoTorchScript, scripted
 from .errors import retold
 from .modifiers import export, ignore, refuse_unnamed, unused

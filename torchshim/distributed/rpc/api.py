@@ -121,6 +121,17 @@ def _called(func, args, kwargs):
         raise told from None
 
 
+@_require_initialized
+def _all_gather(obj, worker_names=None, timeout=UNSET_RPC_TIMEOUT):
+    """{name of each worker: its object}."""
+    return {_here().name: obj}
+
+
+@_require_initialized
+def _barrier(worker_names):
+    """Wait for the workers of these names: there is no other one."""
+
+
 def rpc_sync(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     """What func(*args, **kwargs) gives; its error with the worker's name."""
     _to(to)

@@ -28,8 +28,11 @@ def _submodule(module, path):
 
 
 @contextlib.contextmanager
-def _swapped(module, tensors, tie_weights, strict):
-    tensors = dict(tensors)
+def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, strict=False, stack_weights=False):
+    """A block in which a module has the given tensors in place of its own. What the module puts in their places meanwhile (a buffer
+    that `forward` makes anew) is found in `parameters_and_buffers` afterwards. stack_weights changes nothing: the module's own
+    tensors always come back in reverse order."""
+    tensors = dict(parameters_and_buffers)
     known = {n for get in (module.named_parameters, module.named_buffers) for n, _ in get(remove_duplicate=False)}
     if tie_weights:
         for group in _tied(module):
@@ -60,16 +63,18 @@ def _swapped(module, tensors, tie_weights, strict):
             if name not in known:
                 continue                       # torch ignores what it does not know unless strict
             table = owner._parameters if last in owner._parameters else owner._buffers
-            before.append((table, last, table[last]))
+            before.append((name, table, last, table[last]))
             table[last] = t
         yield
     finally:
-        for table, last, t in reversed(before):
+        left = {name: table[last] for name, table, last, _ in before if name in parameters_and_buffers and last in table}
+        for _, table, last, t in reversed(before):
             table[last] = t
+        parameters_and_buffers.update(left)
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """module(*args, **kwargs) with the given tensors in place of its own; the module is as before afterwards."""
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _swapped(module, parameters_and_buffers, tie_weights, strict):
+    with _reparametrize_module(module, parameters_and_buffers, tie_weights, strict):
         return module(*args, **({} if kwargs is None else kwargs))
