@@ -227,6 +227,15 @@ def introspection():
     assert list(inspect.signature(nn.Linear.__init__).parameters) == ["self", "in_features", "out_features", "bias", "device", "dtype"]
     assert list(inspect.signature(F.cross_entropy).parameters)[:3] == ["input", "target", "weight"]
     assert F.relu.__module__ == "torch.nn.functional"
+    import torch.distributed, torch.export, torch.package, torch.profiler
+    assert [f"{c.__module__}.{c.__qualname__}" for c in (
+        torch.finfo, torch.iinfo, optim.Adafactor, optim.Muon, torch.export.ExportedProgram, torch.profiler.profile, torch.cuda.Stream,
+        torch.cuda.Event, torch.cuda.CUDAGraph, torch.distributed.ReduceOp, torch.package.PackagingError, torch.package.ObjNotFoundError,
+        torch.package.PackageImporter)] == [
+            "torch.finfo", "torch.iinfo", "torch.optim.Adafactor", "torch.optim.Muon", "torch.export.exported_program.ExportedProgram",
+            "torch.profiler.profiler.profile", "torch.cuda.streams.Stream", "torch.cuda.streams.Event", "torch.cuda.graphs.CUDAGraph",
+            "torch.distributed.distributed_c10d.ReduceOp", "torch.package.package_exporter.PackagingError",
+            "torch.package.importer.ObjNotFoundError", "torch.package.package_importer.PackageImporter"]
     assert "add" in dir(torch) and "relu" in dir(F) and "backward" in dir(Tensor) and hasattr(torch, "compile")
     assert not hasattr(torch, "nope")
     assert not [n for n in sys.modules if n.startswith("torchshim.") and "torch." + n[10:] in sys.modules and

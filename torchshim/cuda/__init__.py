@@ -283,7 +283,7 @@ def set_per_process_memory_fraction(fraction, device=None):
 # -- streams and events ------------------------------------------------------------------------------------------------------
 class Stream(_streams.Stream):
     """A queue of work. XLA orders work by what it needs, so this one orders nothing; `synchronize` waits for everything."""
-    __module__ = "torch.cuda"
+    __module__ = "torchshim.cuda.streams"
     cuda_stream = native_handle = 0
 
     def __new__(cls, device=None, priority=0, **kwargs):
@@ -308,7 +308,7 @@ ExternalStream = Stream
 
 class Event(_streams.Event):
     """A moment: `record` waits for the work so far, `elapsed_time` gives milliseconds between two of them."""
-    __module__ = "torch.cuda"
+    __module__ = "torchshim.cuda.streams"
 
     def __new__(cls, enable_timing=False, blocking=False, interprocess=False, external=False):
         if not is_available():
@@ -364,6 +364,7 @@ graph_pool_handle = make_graphed_callables = _no_graphs
 
 class CUDAGraph:
     """NotImplementedError when made, and so from its methods."""
+    __module__ = "torchshim.cuda.graphs"
     __new__ = _no_graphs
     replay = pool = capture_begin = capture_end = debug_dump = enable_debug_mode = get_graph_data = instantiate = reset = _no_graphs
     raw_cuda_graph = raw_cuda_graph_exec = _no_graphs
@@ -371,6 +372,7 @@ class CUDAGraph:
 
 class graph:
     """NotImplementedError when made."""
+    __module__ = "torchshim.cuda.graphs"
     default_capture_stream = None
     __new__ = _no_graphs
 

@@ -134,6 +134,7 @@ class ProcessGroup:
 
 class ProcessGroupGloo(ProcessGroup):
     """What gloo's own class is called; `init_process_group` and `new_group` make groups, and it raises NotImplementedError."""
+    __module__ = "torchshim.distributed.distributed_c10d"
     __unimplemented__ = True
 
     def __init__(self, *args, **kwargs):
@@ -210,11 +211,13 @@ class Work:
 
 class group:
     """`group.WORLD`: the group of all processes."""
+    __module__ = "torchshim.distributed.distributed_c10d"
     WORLD = None
 
 
 class GroupMember:
     """`GroupMember.NON_GROUP_MEMBER`: what `new_group` gives a process that is not in the group."""
+    __module__ = "torchshim.distributed.distributed_c10d"
     WORLD, NON_GROUP_MEMBER = None, -100
 
 

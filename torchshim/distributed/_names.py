@@ -33,6 +33,7 @@ class _OneOf(type):
 
 class ReduceOp(metaclass=_OneOf):
     """How collectives combine."""
+    __module__ = "torchshim.distributed.distributed_c10d"
     RedOpType = enum.IntEnum("RedOpType", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM UNUSED", start=0, module=__name__,
                              qualname="ReduceOp.RedOpType")
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = RedOpType
@@ -61,6 +62,7 @@ def supports_complex(reduceOp):
 
 class Backend(str):
     """The name of a backend, in small letters: collectives go over sockets whatever it is."""
+    __module__ = "torchshim.distributed.distributed_c10d"
     UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
     default_device_backend_map = {"cpu": "gloo", "cuda": "nccl", "xpu": "xccl", "mps": "gloo", "hpu": "fake"}
     backend_list = ["undefined", "gloo", "nccl", "xccl", "ucc", "mpi", "fake"]
@@ -80,6 +82,7 @@ class Backend(str):
 
 class BackendConfig:
     """Which backend serves each type of device; printed as "cpu:gloo,cuda:nccl"."""
+    __module__ = "torchshim.distributed.distributed_c10d"
 
     def __init__(self, backend):
         name = str(backend)
@@ -118,6 +121,7 @@ class BuiltinCommHookType(enum.IntEnum):
 
 class DebugLevel(enum.IntEnum):
     """How much TORCH_DISTRIBUTED_DEBUG asks for."""
+    __module__ = "torchshim.distributed.distributed_c10d"
     OFF = 0
     INFO = 1
     DETAIL = 2

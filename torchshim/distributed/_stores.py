@@ -405,6 +405,7 @@ class TCPStore(Store):
 
 class PrefixStore(Store):
     """Another store's keys that begin with `prefix` and a slash."""
+    __module__ = "torchshim.distributed.distributed_c10d"
 
     def __init__(self, prefix, store):
         super().__init__()

@@ -273,3 +273,7 @@ def _put(root, path, value, spec):
             root.__dict__[last] = value
     else:
         setattr(root, last, value)
+
+
+for _class in (ModuleCallSignature, ModuleCallEntry, ExportedProgram):
+    _class.__module__ = "torchshim.export.exported_program"       # where torch has them

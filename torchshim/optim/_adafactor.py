@@ -49,6 +49,7 @@ def _lerp(x, end, weight):
 class Adafactor(SteppedOptimizer):
     """Adam without momentum whose second moments of matrices are products of a row and a column; steps are relative to the
     parameters' sizes."""
+    __module__ = "torchshim.optim"
     update = Update("adafactor_step", _adafactor, elementwise=False)
     flags_differ = True
 

@@ -45,6 +45,7 @@ def _lr_ratio(name, shape):
 
 class Muon(Optimizer):
     """Steps along the running mean of gradients with all its singular values near 1; for matrices only."""
+    __module__ = "torchshim.optim"
     update = Update("muon_step", _muon, elementwise=False)
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.7750, 2.0315),

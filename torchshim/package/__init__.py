@@ -4,14 +4,17 @@ from ..dropin import missing_attribute as _missing_attribute
 
 class PackagingError(Exception):
     """A package that can't be made."""
+    __module__ = "torchshim.package.package_exporter"
 
 
 class EmptyMatchError(Exception):
     """A pattern that matches nothing."""
+    __module__ = "torchshim.package.package_exporter"
 
 
 class Importer:
     """What packages are imported with: a subclass has `import_module(name)`."""
+    __module__ = "torchshim.package.importer"
 
     def import_module(self, module_name):
         """The module of a name."""
@@ -35,14 +38,17 @@ sys_importer = _SysImporter()
 
 class ObjNotFoundError(Exception):
     """An object that no importer knows."""
+    __module__ = "torchshim.package.importer"
 
 
 class ObjMismatchError(Exception):
     """An importer that knows another object by the name."""
+    __module__ = "torchshim.package.importer"
 
 
 class OrderedImporter(Importer):
     """Several importers, asked in turn."""
+    __module__ = "torchshim.package.importer"
 
     def __init__(self, *args):
         self._importers = list(args)
@@ -65,10 +71,12 @@ class _Missing:
 
 class PackageExporter(_Missing):
     """NotImplementedError."""
+    __module__ = "torchshim.package.package_exporter"
 
 
 class PackageImporter(_Missing):
     """NotImplementedError."""
+    __module__ = "torchshim.package.package_importer"
 
 
 def is_from_package(obj):

@@ -23,6 +23,7 @@ class ProfilerActivity(enum.Enum):
 
 class ProfilerAction(enum.Enum):
     """What a profile does in a step."""
+    __module__ = "torchshim.profiler.profiler"
     NONE, WARMUP, RECORD, RECORD_AND_SAVE, DEVICE_STOPPED = range(5)
 
 
@@ -68,6 +69,7 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_py
 class profile:
     """A context in which the steps that `schedule` chooses are timed (without one: everything); `step()` begins the next one, and
     on_trace_ready(self) is called when a chosen group of steps ends. Other options are accepted."""
+    __module__ = "torchshim.profiler.profiler"
 
     def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False, with_stack=False,
                  with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None, acc_events=False,

@@ -12,6 +12,7 @@ class ExecutionTraceObserver:
 
     Inputs and outputs are not told: an engine's program has none of its own for each operator.
     """
+    __module__ = "torchshim.profiler.profiler"
 
     def __init__(self):
         self._path, self._running, self._profile, self._extra = None, False, None, False

@@ -157,6 +157,7 @@ def can_cast(from_, to):
 
 class finfo:
     """Limits of a floating dtype, as torch.finfo."""
+    __module__ = "torchshim"
     __slots__ = ("dtype", "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution")
 
     def __init__(self, type=None):
@@ -179,6 +180,7 @@ class finfo:
 
 class iinfo:
     """Limits of an integer dtype, as torch.iinfo."""
+    __module__ = "torchshim"
     __slots__ = ("dtype", "bits", "max", "min")
 
     def __init__(self, type):
