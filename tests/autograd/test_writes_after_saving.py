@@ -109,6 +109,13 @@ def test_an_extreme_of_nothing_names_the_dimension_as_it_was_given(dim, named):
         torch.zeros(3, 0).amax(dim)
 
 
+def test_linearize_takes_a_number_that_is_expanded():
+    for x in (torch.ones(1).expand(2), torch.ones(()).expand(2)):
+        assert torch.func.linearize(lambda x: x * 2, x)[1](torch.ones_like(x)).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.func.linearize(torch.sin, torch.ones(2, 1).expand(2, 3))
+
+
 def test_linearize_asks_for_floating_point():
     with pytest.raises(ValueError, match="Expected primal to be floating point or complex, but got: torch.bool"):
         torch.func.linearize(torch.sin, torch.tensor([True]))

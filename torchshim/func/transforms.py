@@ -285,12 +285,12 @@ def _directions(primals, tangents):
 
 
 def _differentiable(primals, dense=False, asked=None):
-    """torch's refusals of what cannot have a tangent; `dense`: one whose memory is laid like no expanded tensor's; `asked`: the attribute
-    of tensors that torch asks of each first."""
+    """torch's refusals of what cannot have a tangent; `dense`: torch traces with a number expanded to its shape, which fits where it is one
+    itself; `asked`: the attribute of tensors that torch asks of each first."""
     for x in tree_flatten(primals)[0]:
         if asked is not None:
             getattr(x, asked)
-        if dense and isinstance(x, TensorBase) and (x.is_floating_point() or x.is_complex()):
+        if dense and isinstance(x, TensorBase) and (x.is_floating_point() or x.is_complex()) and any(meta(x).strides):
             refuse_overlap(x)
         if isinstance(x, TensorBase) and not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
