@@ -16,7 +16,7 @@ from ..engine import context, meta_of
 from ..ops.batched_views import place
 from ..ops.views import ViewOp, ViewsOp
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_only, sequence
+from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_only, sequence, unversioned
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached, make_view_any
@@ -118,13 +118,21 @@ def _watching(make_node):
             needs &= ~sum([1 << i for i, e in enumerate(edges) if e is not None and forward_only(e)])
             # a view's history is made anew under no_grad too; with gradients off for tangents' sake alone there is none
             return make_node(inst, needs, real, vals, tensors, outs, nums) if needs and context.grad is not modes.FORWARD else None
+        if context.inference:                  # there torch follows nothing
+            return None
         try:
             node = make_node(inst, needs, edges, vals, tensors, outs, nums)
-        # torch saves no inference tensors and says so; where tangents alone are at stake it drops them
+        # torch saves no inference tensors and says so; of such alone it drops the tangents, beside others it saves nothing for these
         except RuntimeError as error:
             if str(error) != INFERENCE or context.grad is True and any([_real(e) is not None for e in edges]):
                 raise
-            return None
+            if all([t is None or unversioned(t) for t in tensors]):
+                return None
+            with context.mode("saves nothing", True):
+                return followed(make_node(inst, needs, edges, vals, tensors, outs, nums), level, inst, vals, outs, nums)
+        return followed(node, level, inst, vals, outs, nums)
+
+    def followed(node, level, inst, vals, outs, nums):
         if node is None:
             return None
         given = [None if e is None else level.of(e) for e in node._ts_next]

@@ -8,12 +8,13 @@ from ..autograd.batched import row_gradients
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
 from ..autograd.forward_ad import refuse_unpushed
 from ..autograd.levels import Level, running
-from ..autograd.grad_mode import grad_mode
+from ..autograd.grad_mode import grad_mode, inference_mode
 from ..autograd.saved import Entrance
 from ..engine import context
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import node_class
 from ..tensor.core.handle import TensorBase, chain_node, edge, meta, read
+from ..tensor.core.view import detached
 from ..tensor.core.write import is_inference, refuse_overlap
 from ..random.generator import RANDOM, restore, states
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
@@ -21,14 +22,21 @@ from .graphs import auxiliary, counted_with, gradients, leaf, nodes, now, outsid
 from .vmap import batched, check_randomness, vmap
 
 
+def _counting(x):
+    """x without history, but with a count of its writes."""
+    y = detached(x)
+    y._ts_more().version = [0]
+    return y
+
+
 def _inner(x, dual):
     """`x` as an input that can be differentiated alone: whatever history it has stays behind it. `dual`: as what has a tangent, which is a
     view of it in torch."""
     if edge(x) is None:
-        return leaf(x.data if is_inference(x) else x.detach())
+        return leaf(_counting(x) if is_inference(x) else x.detach())
     y = x.view_as(x)
     if is_inference(x):                        # whose views have no history
-        y = x.data
+        y = _counting(x)
         y._ts_edge = chain_node(x, ())
     if not dual:
         y._ts_edge.__class__ = node_class(type(y._ts_edge).__name__, Entrance)
@@ -221,11 +229,18 @@ def vjp(func, *primals, has_aux=False):
     return made
 
 
+@contextlib.contextmanager
+def _pulling():
+    """Where gradients stand for torch's forward mode, which goes on in inference mode, and of inference tensors, as it saves nothing."""
+    with inference_mode(False), context.mode("saves nothing", True):
+        yield
+
+
 def _pusher(r, outs):
     """tangents -> J tangents: the gradient of the pulled-back cotangents in those, which they depend on linearly."""
     import torchshim as torch
     refuse_unpushed([node for node in nodes(outs) if node._ts_seq >= r.since])
-    with grad_mode(True):
+    with _pulling():
         us = [auxiliary(torch.zeros_like(o)) if o.is_floating_point() or o.is_complex() else None for o in outs]
         pulled = gradients(outs, r.starts, us, True)
 
@@ -233,13 +248,13 @@ def _pusher(r, outs):
         """J times each row of `basis` as the tangent of the k-th input; None where that is not to be had at once."""
         if pulled[k] is None or edge(pulled[k]) is None:
             return None
-        with grad_mode(True):
+        with _pulling():
             deep = r.on and r.deep
             got = row_gradients([pulled[k]], [edge(u) for u in us if u is not None], [basis], deep)
         return got and _spaced(got, us, outs, basis.shape[0], deep)
 
     def push(vs):
-        with grad_mode(True):
+        with _pulling():
             deep = r.on and (r.deep or any([edge(v) is not None for v in vs]))
             # where pulled has no history the result does not depend on that input
             pairs = [(g, v) for g, v in zip(pulled, vs) if g is not None and edge(g) is not None]

@@ -465,7 +465,8 @@ def unversioned(t):
     x = t._ts_extra
     if x is not None and x.version is not None and t._ts_edge is not None:
         return False
-    return not any([level.kind == "grad" for level in context.modes.get("transform", ())])     # there torch has wrapped it
+    return "saves nothing" not in context.modes and not any(
+        [level.kind == "grad" for level in context.modes.get("transform", ())])     # there torch has wrapped it
 
 
 _plain_node, _around = make_node, {}
