@@ -332,3 +332,22 @@ def test_the_inverses_of_hyperbolic_functions_have_no_derivative_in_place():
         y = getattr(torch.ones(2, requires_grad=True) * 0.5, name + "_")().sum()
         with pytest.raises(NotImplementedError, match=f"the derivative for 'inplace version of {name}' is not implemented"):
             y.backward()
+
+
+def test_a_class_may_be_decorated_still():
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated and will be disabled in future versions"):
+        @torch.no_grad()
+        class Made:
+            def __init__(self):
+                self.made_with = torch.is_grad_enabled()
+
+            def here(self):
+                return torch.is_grad_enabled()
+    made = Made()
+    assert made.made_with is False and made.here() is True
+
+
+def test_whether_several_threads_may_walk():
+    with torch.autograd.set_multithreading_enabled(False):
+        assert torch.autograd.is_multithreading_enabled() is False
+    assert torch.autograd.is_multithreading_enabled() is True

@@ -77,3 +77,43 @@ def test_ranges_of_fractions_are_counted_as_torch_counts_them(tier):
     assert double == [0.19999999999999998, 0.09999999999999998, -2.7755575615628914e-17]
     assert halves == [-0.10009765625, 1.4901161193847656e-08, -0.030029296875, -0.0200347900390625, -0.01003265380859375]
     assert huge == [0.0, 3e+304, 6e+304, 9e+304]
+
+
+def test_memory_that_no_address_reaches():
+    for make in (lambda: torch.rand(2, 4, 2 ** 29, 2 ** 30), lambda: torch.randint(3, (2 ** 62, 4)),
+                 lambda: torch.empty_strided([8, 8], [2 ** 61, 1], dtype=torch.float64)):
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed with sizes="):
+            make()
+
+
+def test_nothing_is_joined_anywhere():
+    nothing = torch.ones(0)
+    assert torch.cat([nothing, nothing], dim=1).shape == torch.cat([nothing], dim=-2).shape == (0,)
+
+
+def test_a_capsule_shares_its_memory():
+    x = torch.arange(4)
+    shared = torch.asarray(torch.utils.dlpack.to_dlpack(x))
+    assert shared.tolist() == [0, 1, 2, 3] and shared.data_ptr() == x.data_ptr()
+    assert torch.asarray(torch.utils.dlpack.to_dlpack(x), dtype=torch.float32).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_resizing_as_another_tensor_in_a_memory_format():
+    like = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    for x in (torch.rand(9), torch.rand(2, 3, 4, 5)):
+        assert x.clone().resize_as_(like).stride() == (60, 20, 5, 1)
+        assert x.clone().resize_as_(like, memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+        assert x.clone().resize_as_(like, memory_format=torch.preserve_format).stride() == (60, 1, 15, 3)
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        torch.rand(3).resize_as_(torch.rand(5), memory_format=torch.channels_last)
+
+
+def test_a_search_in_scattered_memory_warns_once(monkeypatch):
+    from torchshim.tensor.core import settings
+    said = []
+    monkeypatch.setattr(settings, "warn_once", said.append)
+    x = torch.arange(6.0)[::2]
+    assert torch.searchsorted(x, x.contiguous()).tolist() == [0, 1, 2]
+    torch.searchsorted(x.contiguous(), x)
+    assert [s[:74] for s in said] == ["torch.searchsorted(): boundary tensor is non-contiguous, this will lower t",
+                                      "torch.searchsorted(): input value tensor is non-contiguous, this will lowe"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 
 from ..engine import context
 from ..tensor.core.write import UNVERSIONED
@@ -38,7 +39,10 @@ class _Decorating:
 
     def __call__(self, f):
         if inspect.isclass(f):
-            raise TypeError(f"Decorating classes is not supported: {f}")
+            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                          "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+                          "and nothing else.", FutureWarning, stacklevel=2)
+            made, f = f, lambda *args, **kwargs: made(*args, **kwargs)
         if inspect.isgeneratorfunction(f):
             @functools.wraps(f)
             def generator(*args, **kwargs):
@@ -173,6 +177,11 @@ class set_multithreading_enabled(_Decorating):
 
     def clone(self):
         return type(self)(self.mode)
+
+
+def is_multithreading_enabled():
+    """What set_multithreading_enabled said."""
+    return set_multithreading_enabled.enabled
 
 
 def is_grad_enabled():

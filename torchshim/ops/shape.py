@@ -88,7 +88,7 @@ def _check_cat(tensors, dim):
         if not m.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated")
     first = next((m for m in tensors if not _skipped(m)), tensors[0])
-    d = wrap_dim(dim, first.ndim)
+    d = None if _skipped(first) else wrap_dim(dim, first.ndim)
     for k, m in enumerate(tensors):
         if _skipped(m):
             continue
@@ -140,7 +140,9 @@ def _lie_cat(inst, plan, saved, cts):
 def cat(tensors, dim):
     """Tensors one after the other along an existing dimension."""
     dtype = _joined_dtype(tensors)
-    full = [t for t in tensors if not _skipped(t)] or tensors
+    full = [t for t in tensors if not _skipped(t)]
+    if not full:                               # torch does not ask where
+        full, dim = tensors, 0
     return jnp.concatenate([cast(t, dtype) for t in full], wrap_dim(dim, full[0].ndim))
 
 

@@ -11,7 +11,7 @@ from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation, elementwise
 from ..tensor.api.bind import FUNCTIONS, call, function, into
-from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
+from ..tensor.api.creation import check_memory, check_size, delivered, destined, done, like_strides, sizes_of
 from ..tensor.api.parameters import type_name
 from ..tensor.api.reduction import as_int
 from ..tensor.api.signatures import NAMES, guarded
@@ -61,7 +61,7 @@ def made(draw, shape, dtype, device, requires_grad=False, strides=None, like=Non
     if level is not None:
         at = 0 if like is None else batch_of(like) or 0
         return for_each(level, lambda whole: made(draw, whole, dtype, device, requires_grad), check_size(shape), at)
-    meta = meta_of(check_size(shape), dtype, device, strides)
+    meta = meta_of(check_memory(check_size(shape), dtype.itemsize), dtype, device, strides)
     if device == "meta":
         return done(wrap(value_of(None, meta)), requires_grad)
     return done(wrap(placed(draw(meta.numel, meta.contiguous), meta)), requires_grad)

@@ -181,6 +181,8 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
     if any(s < 0 for s in stride):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     d, where = np_dtype(dtype, P.default_float), to_jax(device)
+    if 0 not in size and (1 + sum([(n - 1) * s for n, s in zip(size, stride)])) * d.itemsize >= 2 ** 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     step = 1
     for n, s in sorted(((n, s) for n, s in zip(size, stride) if n > 1), key=lambda e: e[1]):
         if s != step:

@@ -20,7 +20,7 @@ from ..core.graph import Node, begin_anew, retain_instead
 from ..core.growing import move, others_with
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.tensor import tensor_from
-from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for
+from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for, suggested
 from ..core.storage import Storage, note_history
 from ..core.view import detached, make_view, still_view, tensor_on
 from ..core.inplace import inplace1, inplace_number
@@ -28,7 +28,7 @@ from ..core.write import apply_inplace, ask, bump, check_inplace, needs_grad, re
 from .joining import stack
 from .misfits import described
 from .undefined import no_derivative
-from .views import as_strided, expanded, given_size, ints, reshaped, unsqueezed, view, warn_once
+from .views import as_strided, become, expanded, given_size, ints, reshaped, unsqueezed, view, warn_once
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------------
@@ -305,7 +305,15 @@ def resize_as_(input, the_template, *, memory_format=None):
     """`resize_` to another tensor's shape."""
     if not isinstance(the_template, TensorBase):
         raise TypeError(f"resize_as_(): argument 'the_template' (position 1) must be Tensor, not {type_name(the_template)}")
-    return resize_(input, meta(the_template).shape)
+    if memory_format is not None and memory_format.name == "preserve_format":
+        memory_format = suggested(meta(the_template))
+    shape = meta(the_template).shape
+    resize_(input, shape)
+    if memory_format is not None:              # elements stay where they are
+        strides = strides_for(shape, memory_format) or contiguous_strides(shape)
+        if strides != meta(input).strides:
+            become(input, as_strided(input, shape, strides, offset_of(input)))
+    return input
 
 
 def resize_as(self, tensor):

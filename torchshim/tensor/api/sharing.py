@@ -46,7 +46,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     elif isinstance(obj, np.ndarray):
         check_array(obj)
         t = _around(obj)
-    elif hasattr(obj, "__dlpack__"):
+    elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         t = from_dlpack(obj)
     elif _is_buffer(obj):
         t = frombuffer(obj, dtype=dtype or get_default_dtype())

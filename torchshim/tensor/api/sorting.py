@@ -10,6 +10,7 @@ from ...ops.common import wrap_dim
 from .bind import call, expect_not, function, into, number
 from .creation import scalar_tensor, tensor
 from .picking import in_range
+from ..core import settings
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
 from .reduction import as_int, need_tensor
@@ -85,6 +86,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
                            f"and input value tensor must match, but we got boundaries tensor {list(m.shape)} and input value tensor "
                            f"{list(v.shape)}")
+    for x, what in ((input, "input value"), (sorted_sequence, "boundary"), (sorter, "sorter")):
+        if isinstance(x, TensorBase) and not x._ts_meta.contiguous:
+            settings.warn_once(_SCATTERED.format(what))
     if v.dtype != m.dtype:
         common = FROM_NP[P.result_type([x.dtype for x in (m, v) if x.ndim], [x.dtype for x in (m, v) if not x.ndim], ())]
         sorted_sequence, input = sorted_sequence.to(common), input.to(common)
@@ -114,6 +118,10 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 def _widest(n):
     """The dtype of a number by itself, which is not rounded to the default one; None for those that are not."""
     return FROM_NP[np.dtype(type(n))] if isinstance(n, (float, complex)) else None
+
+
+_SCATTERED = ("torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to extra data copy when converting "
+              "non-contiguous tensor to contiguous, please use contiguous {0} tensor if possible. This message will only appear once per program.")
 
 
 @function(method=False)
