@@ -1,9 +1,11 @@
-"""Copies of turned arrays by tiles. NumPy writes a large transposed matrix row by row,
-and reads a line of memory for each of its elements."""
+"""Copies of turned arrays by tiles, since NumPy writes a large transposed matrix row by row and reads a line of memory for each of its
+elements; and room for what is computed on the way."""
 
 from __future__ import annotations
 
 import numpy as np
+
+from .. import blas
 
 _LARGE, _LONG = 1 << 18, 256       # elements; of the last dimension, whose lines of memory do not stay near
 _TILE = 128
@@ -35,3 +37,17 @@ def reshaped(x, shape):
         return np.reshape(x, shape, copy=False)
     except (TypeError, ValueError):            # it cannot be seen so, or an older NumPy was asked
         return contiguous(x).reshape(shape)
+
+
+_LINE = 64                 # bytes of a line of memory: NumPy's loops take up to twice as long where what they write lies across such lines
+_WORTH = 1 << 15           # bytes of arrays for which that is more than what it costs to find the next line
+
+
+def scratch(count, size, dtype):
+    """So many arrays of `size` elements that nobody else gets to see; large ones begin with a line of memory."""
+    if size * dtype.itemsize < _WORTH:
+        return [np.empty(size, dtype) for _ in range(count)]
+    step = -(-size * dtype.itemsize // _LINE) * _LINE
+    room = np.empty(count * step + _LINE, np.uint8)
+    first = -blas.address(room) % _LINE
+    return [np.ndarray((size,), dtype, room, first + k * step) for k in range(count)]

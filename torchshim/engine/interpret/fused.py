@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from ..errorfunction import into as erf_into
-from .copies import contiguous
+from .copies import contiguous, scratch
 from .kept import Kept
 from .sum_rules import _last, _middle, _ones
 
@@ -300,7 +300,7 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
         x, ct = _contiguous(x, (rows, n)), _contiguous(more[int(weight)], (rows, n))
         dx = np.empty((rows, n), dtype) if "x" in wants else None
         dw, db = [np.zeros(n, dtype) if what in wants else None for what in ("weight", "bias")]
-        centred, product, weighted = [np.empty((most, n), dtype) for _ in range(3)]
+        centred, product, weighted = [room.reshape(most, n) for room in scratch(3, most * n, dtype)]
         for part in blocks or (slice(None),):
             g = ct[part]
             count = len(g)
@@ -337,7 +337,7 @@ def _flat(one, spare):
     def run(x, *others):
         flat = [np.ascontiguousarray(a).reshape(-1) for a in (x, *others)]
         out = np.empty_like(flat[0])
-        free = [np.empty(min(out.size, _STRETCH), out.dtype) for _ in range(spare)]
+        free = scratch(spare, min(out.size, _STRETCH), out.dtype) if spare else []
         for start in range(0, out.size, _STRETCH):
             part = [a[start:start + _STRETCH] for a in (out, *flat)]
             one(*part, *[a[:part[0].size] for a in free])

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from .copies import scratch
 from .fused import _BLOCK, _FEW, _NARROW, _SEVERAL, _SPREAD, _by_blocks, _contiguous, _over, _peak, _spread, _starts, _summed
 from .kept import Kept
 from .sum_rules import _ones
@@ -24,16 +25,17 @@ def _elementwise(term, spare):
         def run(x, target, *more):
             x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
             more = [a.astype(dtype) for a in more]
-            room = np.empty((spare + (not kept), min(n, _BLOCK)), dtype)
+            room = scratch(spare + (not kept), _BLOCK, dtype)
             if kept:
                 out = np.empty(n, dtype)
                 for part, _ in parts:
-                    term(out[part], x[part], target[part], *room[:, :len(x[part])], *more)
+                    a = x[part]
+                    term(out[part], a, target[part], *[r[:len(a)] for r in room], *more)
                 return [out.reshape(shape)]
             total = 0.0
             for part, add in parts:
                 a = x[part]
-                free = room[:, :len(a)]
+                free = [r[:len(a)] for r in room]
                 term(free[0], a, target[part], *free[1:], *more)
                 total += add(free[0].reshape(1, -1)).item()
             return [np.asarray(total / n if reduction == "mean" else total, dtype)]
@@ -46,9 +48,9 @@ def _of_one_block(term, spare, shape, n, dtype, reduction):
     add = None if reduction == "none" else _summed(1, n, dtype)
 
     def run(x, target, *more):
+        room = [np.empty(n, dtype) for _ in range(spare)] if n < _CLIPS else scratch(spare, n, dtype)
         out = np.empty(n, dtype)
-        term(out, np.ascontiguousarray(x).reshape(n), np.ascontiguousarray(target).reshape(n), *[np.empty(n, dtype) for _ in range(spare)],
-             *[a.astype(dtype) for a in more])
+        term(out, np.ascontiguousarray(x).reshape(n), np.ascontiguousarray(target).reshape(n), *room, *[a.astype(dtype) for a in more])
         if add is None:
             return [out.reshape(shape)]
         total = add(out.reshape(1, n)).item()
@@ -79,7 +81,7 @@ def _elementwise_back(slope, spare, divided_last=False):
             if reduction == "none":
                 ct = np.ascontiguousarray(ct).reshape(-1)
             more = [a.astype(dtype) for a in more]
-            out, room = np.empty(n, dtype), [np.empty(min(n, _BLOCK), dtype) for _ in range(spare)]
+            out, room = np.empty(n, dtype), scratch(spare, min(n, _BLOCK), dtype)
             x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
             if n <= _BLOCK:
                 block(out, x, target, ct, room, more)
@@ -94,14 +96,20 @@ def _elementwise_back(slope, spare, divided_last=False):
     return make
 
 
+_CLIPS = 1 << 12           # elements below which clip's start takes longer
+
+
 def _smooth(out, x, target, near, half, limit):
     """near * (|x - target| - near / 2), where near is at most `limit`."""
-    np.subtract(x, target, out=out)
-    np.abs(out, out=out)
-    np.minimum(out, limit, out=near)
-    np.multiply(near, 0.5, out=half)
-    out -= half
-    out *= near
+    np.subtract(x, target, out)
+    np.abs(out, out)
+    if len(out) < _CLIPS:
+        np.minimum(out, limit, out=near)
+    else:                                      # NumPy's loop for the minimum of a number takes longer
+        out.clip(_LEAST[out.dtype], limit, near)
+    np.multiply(near, 0.5, half)
+    np.subtract(out, half, out)
+    np.multiply(out, near, out)
 
 
 def _smooth_l1(out, x, target, near, half, beta=1.0):
@@ -132,7 +140,7 @@ def _huber_back(out, x, target, delta=1.0):
 
 
 # Arrays, since NumPy takes as long to make one of a number as for a short loop.
-_ZEROS, _UNITS = ({np.dtype(t): np.asarray(number, t) for t in (np.float32, np.float64)} for number in (0, 1))
+_ZEROS, _UNITS, _LEAST = ({np.dtype(t): np.asarray(number, t) for t in (np.float32, np.float64)} for number in (0, 1, -np.inf))
 
 
 def _entropy(out, x, target, less):
