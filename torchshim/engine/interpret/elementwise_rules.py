@@ -87,10 +87,15 @@ class _Rounded:
     def _by_wide(self, x, *more):
         return self.f(x.astype(F64), *[y.astype(F64) for y in more]).astype(F32)
 
+    def _alone_by_wide(self, x):
+        wide = x.astype(F64)
+        return self.f(wide, wide).astype(F32)
+
     def of(self, spec):
         """The function for arrays of this dtype and shape."""
-        f, after = self.f, self.after
-        g = self._by_wide if spec.dtype == F32 and spec.size <= self.most else f
+        f, after, g = self.f, self.after, self.f
+        if spec.dtype == F32 and spec.size <= self.most:
+            g = self._alone_by_wide if f.nin == 1 and spec.shape else self._by_wide
         return g if after is None else after(g, spec)
 
     def __call__(self, x, *more):

@@ -18,9 +18,12 @@ from .kept import Kept
 from .sum_rules import _last, _middle, _ones
 
 _BLOCK = 1 << 15           # elements of a block
+_ROWS = 1 << 16            # of a block of rows of which there are two arrays
+_TOGETHER = 8              # rows that BLAS adds in one way: in a block, those that are left over go another
 _STRETCH = 1 << 14         # of a block of which there are several copies
 _LANES = 1 << 13           # rows up to this length have their squares added in lanes without loss
-_SHORT = 400               # rows up to this length have their maximum found sooner by where it is
+_WIDE = any(["512" in name or name == "X86_V4" for name in np.show_config("dicts").get("SIMD Extensions", {}).get("found", ())])
+_SHORT = 1 << 11 if _WIDE else 400     # rows up to this length have their maximum found sooner by where it is: with AVX-512, longer ones
 _BROAD = 512               # rows up to this length are summed by a single product
 _NARROW, _SEVERAL = 64, 160 # rows shorter than this, of which there are so many, have their maximum found column by column
 _FEW = 1 << 13             # elements of short rows of which the calls are most of what they cost
@@ -68,7 +71,10 @@ def _spread(column, rows):
 
 def _by_blocks(rows, n):
     """The slices of rows that are worked on together; None: all at once."""
-    step = max(1, _BLOCK // max(n, 1))
+    return _cut(rows, max(1, _ROWS // max(n, 1) // _TOGETHER * _TOGETHER))
+
+
+def _cut(rows, step):
     return None if rows <= step + step // 2 else [slice(k, min(k + step, rows)) for k in range(0, rows, step)]
 
 
@@ -290,7 +296,7 @@ def layer_norm(rows, n, shape, dtype, weight, bias):
 def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
     """Gradients of `layer_norm` from x, the weight (if there is one), the cotangent and eps: those in `wants`, of "x", "weight", "bias",
     of which the latter two have the shape `trailing`."""
-    blocks, each = _by_blocks(rows, n), dtype.type(1 / n)
+    blocks, each = _cut(rows, max(1, _BLOCK // max(n, 1))), dtype.type(1 / n)      # of several arrays
     most = rows if blocks is None else blocks[0].stop
 
     def run(x, *more):
