@@ -61,3 +61,21 @@ def test_reflections_that_are_too_wide_name_their_argument(pad, place, dim):
     with pytest.raises(RuntimeError, match=rf"Argument #{place}: Padding size should be less .* at dimension {dim} of input \[1, 2, 3, 4, "
                                            rf"5\]"):
         F.pad(torch.ones(1, 2, 3, 4, 5), pad, mode="reflect")
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: F.conv2d(torch.ones(1, 1, 5, 5).int(), torch.ones(1, 1, 2, 2).int(), dilation=2), NotImplementedError,
+     "\"slow_conv_dilated<>\" not implemented for 'Int'"),
+    (lambda: F.embedding(torch.tensor([7, 1]), torch.ones(5, 5), max_norm=1.), IndexError,
+     "select(): index 7 out of range for tensor of size [5, 5] at dimension 0"),
+    (lambda: F.embedding(torch.tensor([4, 1]), torch.ones(5, 5).long(), max_norm=1.), RuntimeError,
+     "norm(): input dtype should be either floating point or complex. Got Long instead."),
+    (lambda: F.embedding(torch.tensor([7, 1], dtype=torch.int16), torch.ones(5, 5), max_norm=1.), RuntimeError,
+     "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got torch.ShortTensor instead (while "
+     "checking arguments for embedding_renorm_)")])
+def test_what_is_refused_leaves_no_check_behind(call, error, text):
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value) == text
+    assert torch.ones(2).sum().item() == 2
+    assert F.conv2d(torch.ones(1, 1, 2, 2).int(), torch.ones(1, 1, 2, 2).int()).item() == 4

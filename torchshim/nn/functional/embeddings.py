@@ -34,12 +34,18 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
-    if weight._ts_meta.ndim == 2 and input._ts_meta.dtype.kind == "i":
-        in_range(input, 0, rows, _out_of_range)
+    whole = c_name(input._ts_meta.dtype) in ("Long", "Int")
     if max_norm is not None:
-        if c_name(input._ts_meta.dtype) not in ("Long", "Int"):
+        if not whole:
             raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
                                f"torch.{c_name(input._ts_meta.dtype)}Tensor instead (while checking arguments for embedding_renorm_)")
+        d, shape = weight._ts_meta.dtype, list(weight._ts_meta.shape)
+        if d.kind in "iub":
+            raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {c_name(d)} instead.")
+        in_range(input, -rows, rows, lambda i: IndexError(f"select(): index {i} out of range for tensor of size {shape} at dimension 0"))
+    if weight._ts_meta.ndim == 2 and whole:    # what is refused anyway leaves no check behind
+        in_range(input, 0, rows, _out_of_range)
+    if max_norm is not None:
         from ...autograd.grad_mode import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))

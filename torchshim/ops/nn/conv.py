@@ -55,8 +55,10 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         whole = [1] * (2 - dims) + list(dilation)
         told = f"dilation_height: {whole[0]}, dilation_width: {whole[1]}" if transposed and dims < 3 else _shown(whole)
         raise RuntimeError(f"dilation should be greater than zero, but got {told}" if own else "non-positive dilation is not supported")
-    if 0 not in input.shape[:2] and (input.dtype == P.bool_ or transposed and P.kind_of(input.dtype) == 1 and input.dtype != P.int64):
-        raise NotImplementedError(f"\"{_kernel(weight.shape[2:], stride, padding, dilation, transposed)}\" not implemented for '{P.c_name(input.dtype)}'")
+    small = P.kind_of(input.dtype) == 1 and input.dtype != P.int64
+    if 0 not in input.shape[:2] and (input.dtype == P.bool_ or small and (transposed or max(dilation) > 1)):
+        raise NotImplementedError(f"\"{_kernel(weight.shape[2:], stride, padding, dilation, transposed)}\" not implemented for "
+                                  f"'{P.c_name(input.dtype)}'")
     if transposed and any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)):
         axes = ("_depth", "_height", "_width")[-max(dims, 2):]
         told = [[1] * (2 - dims) + list(given) for given in (output_padding, stride, dilation)]
