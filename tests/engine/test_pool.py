@@ -1,10 +1,13 @@
 """Threads that compute parts: all of them, each once, with NumPy's warnings off, and the caller hears of what fails."""
 import os
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from torchshim.engine import pool
+from torchshim.engine import interpret, pool
+from torchshim.engine.interpret import array_rules, attend
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +58,42 @@ def test_a_forked_child_has_threads_of_its_own():
         except BaseException:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def run(f, *args):
+    return interpret.build(jax.make_jaxpr(f)(*args), check=True)(*args)
+
+
+@pytest.mark.parametrize("f, shapes", [
+    (jnp.matmul, ((37, 5), (5, 11))), (jnp.matmul, ((3, 5), (5, 40))), (jnp.matmul, ((37, 5), (5,))), (jnp.matmul, ((5,), (5, 11))),
+    (lambda a, b: a.T @ b, ((5, 37), (5, 11))), (lambda a, b: a @ b.T, ((7, 5), (11, 5))), (lambda a, b: a.T @ b.T, ((5, 7), (11, 5))),
+    (jnp.matmul, ((4, 6, 5), (4, 5, 3))), (jnp.matmul, ((1, 7, 6, 5), (1, 7, 5, 3))), (jnp.dot, ((5,), (5,))),
+    (lambda a, b: jnp.einsum("bik,kj->bij", a, b), ((4, 6, 5), (5, 3)))])
+def test_large_products_are_made_in_parts(f, shapes, monkeypatch):
+    monkeypatch.setattr(array_rules, "WORTH", 0)
+    cut = []
+    monkeypatch.setattr(array_rules, "together", lambda job, parts: cut.append(len(parts)) or pool.together(job, parts))
+    rng = np.random.default_rng(0)
+    a, b = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+    np.testing.assert_allclose(run(f, a, b)[0], np.asarray(f(a.astype(np.float64), b.astype(np.float64))), rtol=1e-5, atol=1e-5)
+    assert cut == ([] if shapes == ((5,), (5,)) else [3])
+
+
+def test_operands_that_lie_anyhow(monkeypatch):
+    """BLAS takes a step between rows alone; what has others is copied first."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((74, 10))[::2, ::-2], rng.standard_normal((22, 5)).T[:, ::2]
+    np.testing.assert_allclose(array_rules._dot(a, b), a @ b, rtol=1e-12)
+    np.testing.assert_allclose(array_rules._dot(np.broadcast_to(a[:1], a.shape), b), np.broadcast_to(a[:1] @ b, (37, 11)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_heads_of_attention_are_made_in_parts(causal, monkeypatch):
+    rng = np.random.default_rng(0)
+    q, k, v, ct = [rng.standard_normal((2, 4, 9, 5)).astype(np.float32) for _ in range(4)]
+    whole = attend.Attention(q.shape, k.shape, v.shape, q.dtype, causal, scale=0.5)
+    whole.many = 1
+    expected = [*whole.forward(q, k, v), *whole.backward(q, k, v, ct)]
+    monkeypatch.setattr(attend, "WORTH", 0)
+    for x, y in zip([*whole.forward(q, k, v), *whole.backward(q, k, v, ct)], expected, strict=True):
+        np.testing.assert_array_equal(x, y)

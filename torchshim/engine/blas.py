@@ -1,8 +1,8 @@
-"""NumPy's BLAS works on one thread while a trace is interpreted, but for products that are worth more.
+"""NumPy's BLAS works on one thread while a trace is interpreted; large products are cut in parts, see `pool`.
 
-OpenBLAS's threads wait for each other by spinning. Beside XLA's threads, or where other processes want the cores, products of some
-millions of terms took twenty times as long on two threads as on one, and on an idle machine no less. What the user does with NumPy
-is left as it is. A BLAS that cannot be told (MKL, Accelerate) is left alone too.
+OpenBLAS's threads wait for each other by spinning, and for 25 milliseconds after they were needed. Beside XLA's threads, ours, or where
+other processes want the cores, products of some millions of terms took twenty times as long on two threads as on one. What the user
+does with NumPy is left as it is. A BLAS that cannot be told (MKL, Accelerate) is left alone too.
 """
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import sys
 
 import numpy as np
 
-WORTH = 1 << 26            # terms of a product from which on it gets all threads
 _NAMES = [(prefix, suffix) for prefix in ("scipy_", "") for suffix in ("64_", "")]
 
 
@@ -49,20 +48,6 @@ def one_thread():
 def restore(before):
     if before > 1:
         _put(before)
-
-
-def threaded(fn, count=threads):
-    """`fn` with all threads."""
-    if count == 1:
-        return fn
-
-    def run(*args):
-        _put(count)
-        try:
-            return fn(*args)
-        finally:
-            _put(1)
-    return run
 
 
 integer = ctypes.c_int64 if _place and _place[3] else ctypes.c_int32         # as Fortran's routines of this library take them

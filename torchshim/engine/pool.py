@@ -25,6 +25,8 @@ def parts(n, least=1):
 def together(job, cut):
     """job(part) for all of some parts side by side: the first one here."""
     first, *others = cut
+    if not others:
+        return job(first)
     started = [_threads().submit(quiet, job, part) for part in others]
     try:
         job(first)

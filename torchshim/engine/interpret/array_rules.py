@@ -7,7 +7,7 @@ import math
 import numpy as np
 from jax import lax
 
-from ..blas import WORTH, threaded
+from ..pool import parts, together
 from .copies import reshaped
 from .rules import F32, Spec, category, rule
 
@@ -304,6 +304,33 @@ def _copied(dtype, rows, inner, columns):
 
 # The product of two matrices of which one or both are transposed first.
 _FLIPPED = {(True, False): lambda a, b: a.T.dot(b), (False, True): lambda a, b: a.dot(b.T), (True, True): lambda a, b: a.T.dot(b.T)}
+WORTH = 1 << 24            # terms of a product from which on several threads take parts of it
+
+
+def _dot(a, b):
+    """The product of two large matrices, or of one with a vector: several threads make some of the rows, or of the columns."""
+    shape = (*a.shape[:-1], *b.shape[1:])
+    if not shape:
+        return a.dot(b)
+    a, b = [x if x.flags.c_contiguous or x.flags.f_contiguous else np.ascontiguousarray(x) for x in (a, b)]
+    out = np.empty(shape, a.dtype)
+    if len(shape) == 1 and b.ndim == 1 or len(shape) == 2 and shape[0] >= shape[1]:
+        together(lambda part: np.matmul(a[part], b, out=out[part]), parts(len(out)))
+    else:
+        together(lambda part: np.matmul(a, b[:, part], out=out[..., part]), parts(shape[-1]))
+    return out
+
+
+def _matmul(a, b):
+    """The same of stacks of matrices, of which several threads take some."""
+    d = int(np.argmax(a.shape[:-2]))
+    before, out = (slice(None),) * d, np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
+
+    def job(part):
+        at = (*before, part)
+        np.matmul(a[at], b[at], out=out[at])
+    together(job, parts(a.shape[d]))
+    return out
 
 
 @rule("dot_general")
@@ -330,20 +357,20 @@ def _make_dot_general(params, ins, outs):
     lshape, rshape, shape = (*batch, rows, inner), (*batch, inner, columns), outs[0].shape
     lperm = None if lperm == tuple(range(len(lperm))) else lperm
     rperm = None if rperm == tuple(range(len(rperm))) else rperm
+    worth = rows * inner * columns * math.prod(batch) >= WORTH
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
     if direct and not batch and inner != 1 and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
-        return threaded(np.ndarray.dot) if rows * inner * columns >= WORTH else np.ndarray.dot
+        return _dot if worth else np.ndarray.dot
     if (not (batch or lperm or rperm or lhs_cast or rhs_cast or out_cast) and inner != 1
             and {len(lhs.shape), len(rhs.shape)} in ({1}, {1, 2}) and lc):
-        product = np.ndarray.dot               # by a vector: NumPy sums as it does for a matrix of one row or column
-        return threaded(product) if rows * inner * columns >= WORTH else product
+        return _dot if worth else np.ndarray.dot       # by a vector: NumPy sums as it does for a matrix of one row or column
     if not batch and inner != 1 and shape == (rows, columns) and not (lhs_cast or rhs_cast or out_cast):
         flips = [len(s.shape) == 2 and perm == (1, 0) for s, perm in ((lhs, lperm), (rhs, rperm))]
         if all([flip or perm is None and s.shape == to for flip, perm, s, to in zip(flips, (lperm, rperm), (lhs, rhs), (lshape, rshape))]):
             product = _FLIPPED[tuple(flips)]
             if flips == [False, True] and _copied(work, rows, inner, columns):
                 return lambda a, b: a.dot(b.T.copy())
-            return threaded(product) if rows * inner * columns >= WORTH else product
+            return product if not worth else lambda a, b: _dot(a.T if flips[0] else a, b.T if flips[1] else b)
 
     copied = not batch and rperm == (1, 0) and inner != 1 and _copied(work, rows, inner, columns)
 
@@ -362,13 +389,13 @@ def _make_dot_general(params, ins, outs):
             # matmul leaves BLAS for strides that it cannot pass on.
             a = a if _has_unit_stride(a) else np.ascontiguousarray(a)
             b = b if _has_unit_stride(b) else np.ascontiguousarray(b)
-            result = np.matmul(a, b)
+            result = _matmul(a, b) if worth else np.matmul(a, b)
         else:
-            result = a.dot(b)
+            result = _dot(a, b) if worth else a.dot(b)
         result = result.reshape(shape)
         return result.astype(out) if out_cast else result
 
-    return threaded(dot_general) if rows * inner * columns >= WORTH else dot_general
+    return dot_general
 
 
 _FFT = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ..blas import WORTH, threaded
+from ..pool import parts, together
+from .array_rules import WORTH
 from .fused import _peak, _summed
 
 _WEIGHTS = 1 << 17         # weights of a block
@@ -29,12 +30,6 @@ class Attention:
         self.hidden = np.arange(block) > np.arange(block)[:, None] if causal else None
         self.terms = self.heads * each * (self.width + self.made)
 
-    def forward(self):
-        return threaded(self._forward) if self.terms >= WORTH else self._forward
-
-    def backward(self):
-        return threaded(self._backward) if self.terms >= WORTH else self._backward
-
     def _operands(self, arrays):
         """(queries times the scale, keys, values, mask or None, the scale), heads first."""
         q, k, v = [np.asarray(a).reshape(-1, *a.shape[-2:]) for a in arrays[:3]]
@@ -46,12 +41,13 @@ class Attention:
         scale = self.dtype.type(arrays[-1] if self.scale is None else self.scale)
         return q * scale, k, v, mask, scale
 
-    def _blocks(self):
-        """(heads, rows, how many columns they may see) of all blocks."""
-        for h in range(0, self.heads, self.many):
-            for r in range(0, self.rows, self.block):
-                end = min(r + self.block, self.rows)
-                yield slice(h, min(h + self.many, self.heads)), slice(r, end), min(end, self.columns) if self.causal else self.columns
+    def _each_block(self, job):
+        """job(blocks) for all blocks, which are (heads, rows, how many columns they may see); several threads take some of the heads."""
+        def some(part):
+            job([(slice(h, min(h + self.many, self.heads)), slice(r, end), min(end, self.columns) if self.causal else self.columns)
+                 for h in heads[part] for r in range(0, self.rows, self.block) for end in [min(r + self.block, self.rows)]])
+        heads = range(0, self.heads, self.many)
+        together(some, parts(len(heads)) if self.terms >= WORTH else [slice(None)])
 
     def _exponentials(self, q, k, mask, heads, rows, seen, buffer):
         """(exp of the logits of a block less the greatest of their row, the sums of the rows as a column)."""
@@ -80,32 +76,40 @@ class Attention:
     def _buffer(self):
         return np.empty(self.many * self.block * self.columns, self.dtype)
 
-    def _forward(self, *arrays):
+    def forward(self, *arrays):
+        """The result, from all operands."""
         q, k, v, mask, _ = self._operands(arrays)
-        out, buffer = np.empty((self.heads, self.rows, self.made), self.dtype), self._buffer()
-        for heads, rows, seen in self._blocks():
-            e, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
-            made = np.matmul(e, v[heads, :seen])
-            np.divide(made, total, out=out[heads, rows])
+        out = np.empty((self.heads, self.rows, self.made), self.dtype)
+
+        def job(blocks):
+            buffer = self._buffer()
+            for heads, rows, seen in blocks:
+                e, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
+                made = np.matmul(e, v[heads, :seen])
+                np.divide(made, total, out=out[heads, rows])
+        self._each_block(job)
         return [out.reshape(*self.lead, self.rows, self.made)]
 
-    def _backward(self, *arrays):
+    def backward(self, *arrays):
         """Gradients of the operands numbered in `wants`, from all operands and the cotangent."""
         q, k, v, mask, scale = self._operands(arrays)
         ct = np.asarray(arrays[4 if self.mask else 3]).reshape(self.heads, self.rows, self.made)
         d_q, d_k, d_v = np.empty(q.shape, self.dtype), np.zeros(k.shape, self.dtype), np.zeros(v.shape, self.dtype)
-        buffer, other = self._buffer(), self._buffer()
-        for heads, rows, seen in self._blocks():
-            w, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
-            w /= total
-            given = ct[heads, rows]
-            d_v[heads, :seen] += np.matmul(w.transpose(0, 2, 1), given)
-            d_w = other[:w.size].reshape(w.shape)
-            np.matmul(given, v[heads, :seen].transpose(0, 2, 1), out=d_w)
-            d_w -= np.vecdot(d_w, w)[..., None]
-            d_w *= w
-            np.matmul(d_w, k[heads, :seen], out=d_q[heads, rows])
-            d_k[heads, :seen] += np.matmul(d_w.transpose(0, 2, 1), q[heads, rows])
+
+        def job(blocks):
+            buffer, other = self._buffer(), self._buffer()
+            for heads, rows, seen in blocks:
+                w, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
+                w /= total
+                given = ct[heads, rows]
+                d_v[heads, :seen] += np.matmul(w.transpose(0, 2, 1), given)
+                d_w = other[:w.size].reshape(w.shape)
+                np.matmul(given, v[heads, :seen].transpose(0, 2, 1), out=d_w)
+                d_w -= np.vecdot(d_w, w)[..., None]
+                d_w *= w
+                np.matmul(d_w, k[heads, :seen], out=d_q[heads, rows])
+                d_k[heads, :seen] += np.matmul(d_w.transpose(0, 2, 1), q[heads, rows])
+        self._each_block(job)
         d_q *= scale
         if self.shared > 1:
             d_k, d_v = [d.reshape(-1, self.shared, *d.shape[1:]).sum(1) for d in (d_k, d_v)]

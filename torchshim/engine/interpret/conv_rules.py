@@ -21,6 +21,7 @@ from jax import lax
 from ..pool import parts, together
 from . import columns, depthwise
 from .array_rules import compute_dtype, pad_plan
+from .copies import contiguous
 from .rules import rule
 
 _DEEP = 64                 # a product with so many terms is worth a call of its own
@@ -52,7 +53,7 @@ def _make_conv(params, ins, outs):
     count, channels = x_shape[0] // batches, x_shape[1] // features
     kernel, filters = w_shape[2:], w_shape[0] // groups
     sizes = params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"], work
-    one = _by_parts((count, channels, *x_shape[2:]), (filters, channels, *kernel), out_shape[2:], *sizes)
+    one, several = _forms((count, channels, *x_shape[2:]), (filters, channels, *kernel), out_shape[2:], *sizes)
     if one is None:
         return None
     whole = None
@@ -67,46 +68,44 @@ def _make_conv(params, ins, outs):
 
     def conv(x, w):
         x, w = x.transpose(lhs_spec).astype(work, copy=False), w.transpose(rhs_spec).astype(work, copy=False)
-        if whole is not None:
-            result = whole(x, w)
-        elif groups == 1:
-            result = one(x, w)
+        if whole is not None or groups == 1 and several is None:
+            result = contiguous((one if whole is None else whole)(x, w).transpose(restore))
         else:
-            result = np.empty(out_shape, work)
+            result = np.empty(outs[0].shape, work)
+            places = result.transpose(out_spec)
             for g in range(groups):
                 part = slice(g * filters, (g + 1) * filters)
                 xs = x[g * count:(g + 1) * count] if batches > 1 else x[:, g * channels:(g + 1) * channels]
-                result[:, part] = one(xs, w[part])
-        return result.transpose(restore).astype(out_dtype, copy=False)
+                if several is None:
+                    places[:, part] = one(xs, w[part])
+                else:
+                    several(xs, w[part], places[:, part])
+        return result.astype(out_dtype, copy=False)
 
     return conv
 
 
-def _by_parts(x, w, out, *sizes):
-    """`_form`, where it is worth it with threads that each compute some of the samples, or of the filters where samples are few."""
-    terms = x[0] * w[0] * math.prod(w[1:]) * math.prod(out)
+def _forms(x, w, out, *sizes):
+    """(`_form`; a function of the same and of where the result goes, in which several threads each compute some of the samples, or of the
+    filters where samples are few, or None where that is not worth it)."""
+    one = _form(x, w, out, *sizes)
     by_filters = x[0] < w[0] // _LEAST
     cut = parts(w[0], _LEAST) if by_filters else parts(x[0])
-    if len(cut) == 1 or terms < _WORTH:
-        return _form(x, w, out, *sizes)
-    lengths = {part.stop - part.start for part in cut}
-    forms = {n: _form(x, (n, *w[1:]), out, *sizes) if by_filters else _form((n, *x[1:]), w, out, *sizes) for n in lengths}
-    if None in forms.values():
-        return None
+    if one is None or len(cut) == 1 or x[0] * math.prod(w) * math.prod(out) < _WORTH:
+        return one, None
+    forms = {n: _form(x, (n, *w[1:]), out, *sizes) if by_filters else _form((n, *x[1:]), w, out, *sizes)
+             for n in {part.stop - part.start for part in cut}}
 
-    def run(xs, ws):
-        result = np.empty((x[0], w[0], *out), sizes[-1])
-
+    def several(xs, ws, places):
         def job(part):
             form = forms[part.stop - part.start]
             if by_filters:
-                result[:, part] = form(xs, ws[part])
+                places[:, part] = form(xs, ws[part])
             else:
-                result[part] = form(xs[part], ws)
+                places[part] = form(xs[part], ws)
         together(job, cut)
-        return result
 
-    return run
+    return one, None if None in forms.values() else several
 
 
 def _form(x, w, out, strides, padding, spacing, dilation, work):

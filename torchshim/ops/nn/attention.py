@@ -127,14 +127,14 @@ def _attention_of(inst, wants=()):
 
 def _on_host(inst):
     made = _attention_of(inst)
-    return made and made.forward()
+    return made and made.forward
 
 
 def _back_on_host(inst, plan):
     made = _attention_of(inst, plan.needs)
     n = len(inst.in_metas)
     if made and max(plan.needs) < 3 and plan.args == tuple(range(n)) and len(plan.nums) == len(inst.kinds):
-        back = made.backward()
+        back = made.backward
         return back if not plan.outs else lambda *arrays: back(*arrays[:n], *arrays[n + 1:])       # the result is only kept
 
 
