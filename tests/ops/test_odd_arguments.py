@@ -174,3 +174,19 @@ def test_truths_as_exponents_of_complex_numbers():
     x = torch.tensor([0, 1, 3], dtype=torch.complex64)
     assert repr(torch.pow(x, True).tolist()) == "[0j, (1+0j), (3+0j)]" and torch.pow(x, False).tolist() == [1, 1, 1]
     assert torch.clamp(torch.tensor([True, False]), 1).tolist() == [1, 1] and torch.ones(1).add(2 ** 63).item() == 2 ** 63
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: torch.histogram(x.long(), x), RuntimeError, "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+                                                          "input with dtype long int and bins for dimension 0 with dtype float"),
+    (lambda x: torch.histogram(x.long(), x.long()), NotImplementedError, "\"histogram_cpu\" not implemented for 'Long'"),
+    (lambda x: torch.histogram(x.long(), 3), NotImplementedError, "\"histogramdd\" not implemented for 'Long'"),
+    (lambda x: torch.norm(torch.eye(2).half(), "nuc"), RuntimeError, "linalg.matrix_norm: Low precision dtypes not supported. Got Half"),
+    (lambda x: torch.linalg.lu_solve(torch.eye(2).long(), torch.ones(2).int(), torch.eye(2).long()), RuntimeError,
+     "torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got Long"),
+    (lambda x: torch.linalg.ldl_solve(torch.eye(2).half(), torch.ones(2).int(), torch.eye(2).half()), NotImplementedError,
+     "\"ldl_solve_kernel_cpu\" not implemented for 'Half'")])
+def test_dtypes_without_a_kernel(call, error, text):
+    with pytest.raises(error) as raised:
+        call(torch.ones(3))
+    assert str(raised.value) == text

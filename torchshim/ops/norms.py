@@ -183,6 +183,8 @@ def dist(self, other, p):
 @op("nuclear_norm.matrix(Tensor self, int[] dim, bool keepdim) -> Tensor", grad="SumBackward1", seen=lambda inst: {0: None})
 def nuclear_norm(self, dim, keepdim):
     """Sum of the singular values."""
+    if P.compute_dtype(self.dtype) != self.dtype:
+        raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {P.c_name(self.dtype)}")
     axes = tuple(wrap_dim(d, self.ndim) for d in dim)
     if P.kind_of(self.dtype) < 2:
         raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {P.c_name(self.dtype)}")

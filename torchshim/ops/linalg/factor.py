@@ -264,7 +264,7 @@ def _refuse_pivots(LU, pivots, B, left, adjoint):
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""
     name = "linalg.lu_solve"
-    inexact(name, LU)
+    inexact("torch.linalg.lu_solve", LU)
     if pivots.dtype != np.int32:
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
     square(name, LU, "LU")

@@ -142,7 +142,7 @@ def ldl_solve(LD, pivots, B, hermitian):
         raise RuntimeError(f"Incompatible matrix sizes for {name}: each A matrix is {LD.shape[-1]} by {LD.shape[-1]} but each b matrix is "
                            f"{B.shape[-2]} by {B.shape[-1]}")
     inexact(name, LD)
-    kernel("ldl_solve_cpu", LD)
+    kernel("ldl_solve_kernel_cpu", LD)
     batch = jnp.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     LD, B = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (LD, B))
     pivots = jnp.broadcast_to(pivots, batch + pivots.shape[-1:])

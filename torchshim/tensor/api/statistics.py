@@ -129,11 +129,14 @@ def _check_histogram(points, bins, weight):
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """(hist, bin_edges) of all elements. Looks at the data when neither edges nor a range are given."""
     need_tensor("histogram", input)
-    if input.dtype.np not in (P.float32, P.float64):
+    fits, edged = input.dtype.np in (P.float32, P.float64), isinstance(bins, TensorBase)
+    if not fits and not edged:
         raise S.unsupported("histogramdd", input._ts_meta)
     if range is not None and len(range) != 2:
         raise RuntimeError(f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
     _check_histogram(input.reshape(-1, 1), (bins,), weight)
+    if not fits:
+        raise S.unsupported("histogram_cpu", input._ts_meta)
     edges = bins if isinstance(bins, TensorBase) else _edges(input, bins, *(range or (None, None)), 0)
     hist = call(S.histogramdd, (input.reshape(-1, 1), (edges,), weight, bool(density)))
     made = (no_derivative(hist, (input,), "aten::histogram"), edges)
