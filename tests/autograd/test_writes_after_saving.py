@@ -343,3 +343,28 @@ def test_a_view_without_history_whose_base_got_one_is_told():
     base.add_(torch.ones(2, requires_grad=True))
     with pytest.raises(RuntimeError, match=_LOST):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("f, says", [(torch.sign, None), (lambda v: v * 2, None), (torch.exp, None), (lambda v: v * v, None),
+                                     (torch.sin, "output 0 of AsStrided")])
+def test_what_was_made_of_a_view_before_it_had_a_history_leads_nowhere_afterwards(f, says):
+    base = torch.ones(2)
+    view = base[:]
+    base.requires_grad_()
+    y = f(view)
+    view.detach().mul_(2)
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    with contextlib.nullcontext() if says is None else pytest.raises(RuntimeError, match=says):
+        y.sum().backward()
+    assert base.grad is None
+    view.sum().backward()
+    assert base.grad.tolist() == [1., 1.]
+
+
+@pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x[0].zero_(), lambda x: x.mul_(x)])
+def test_where_mutation_is_allowed_inference_tensors_are_asked_for_their_version_first(write):
+    with torch.inference_mode():
+        x = torch.ones(2, 2)
+    with torch.autograd.graph.allow_mutation_on_saved_tensors(), pytest.raises(RuntimeError, match="^Inference tensors do not track"):
+        write(x)
+    assert x.tolist() == [[1., 1.], [1., 1.]]

@@ -241,11 +241,14 @@ def _read_for_some(node, k):
     plan, inst = node._ts_plan, node._ts_inst
     if k >= len(plan.args) or len(inst.diff_ins) < 2:
         return True
-    if all([isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e) for e in [node._ts_next[i] for i in plan.needs]]):
+    if all([_leads(node._ts_next[i]) for i in plan.needs]):
         return True
     readers = [i for i in inst.diff_ins if plan.args[k] in inst.plan(1 << i).args]
-    e = node._ts_next[readers[0]] if len(readers) == 1 else None
-    return len(readers) != 1 or e is not None and (isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e))
+    return len(readers) != 1 or _leads(node._ts_next[readers[0]])
+
+
+def _leads(e):
+    return e is not None and (isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e))
 
 
 DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "

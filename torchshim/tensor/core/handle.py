@@ -108,6 +108,7 @@ def edge(t):
             _follow_base(t, vw)
             e = t._ts_edge
         if e is None and vw.base._ts_edge is not None:
+            t._ts_more().led = True
             return t                           # see graph.leads_nowhere
     return t if e is True else e
 
@@ -152,6 +153,8 @@ def _follow_base(t, vw):
                 return                         # nobody asks for its history here
             raise RuntimeError(creation_error(t, vw, True))
         log_edge(t)
+        if t._ts_edge is None and t._ts_extra is not None and t._ts_extra.led:
+            graph.lead_nowhere(t)
         before, t._ts_edge = t._ts_edge, chain_node(base, steps_from_base(vw))
         if t._ts_extra is not None and t._ts_extra.retains:
             retain_instead(t, before, t._ts_edge)

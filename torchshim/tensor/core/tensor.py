@@ -33,11 +33,11 @@ _IN_TRANSFORM = ("You are attempting to call {} inside of a function being trans
 
 
 class Extra:
-    """What few tensors have: a gradient, hooks, a version of their own, a name."""
-    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag")
+    """What few tensors have: a gradient, hooks, a version of their own, a name; whether edges lead to a view without history."""
+    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag", "led")
 
     def __init__(self):
-        self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = None
+        self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = self.led = None
 
 
 class _TensorMeta(type):

@@ -49,6 +49,8 @@ def write(t, value):
         with writers.hold():
             return write(t, value)
     st, vw = t._ts_st, t._ts_view
+    if st.version != st.version and "allow mutation" in context.modes:         # which asks first
+        raise RuntimeError("Inference tensors do not track version counter.")
     if vw is None:
         count(t)
         st.gen += 1
