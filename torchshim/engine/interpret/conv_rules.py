@@ -24,7 +24,7 @@ from .array_rules import compute_dtype, pad_plan
 from .copies import contiguous
 from .rules import rule
 
-_DEEP = 64                 # a product with so many terms is worth a call of its own
+_DEEP, _DEEP_VOLUME = 40, 12           # a product with so many terms is worth a call of its own; one over a volume
 _FILTERS = 8               # filters of a channel from which on a matrix product is faster than sums over the taps
 _CHANNELS = 12             # channels of a filter, likewise
 _TAPS = 64                 # taps from which on there must be as many results: each is a call
@@ -213,7 +213,7 @@ class _Rows:
 
 def _correlation(x, w, out, strides, padding, dilation, work):
     kernel = w[2:]
-    deep = x[1] * kernel[-1] >= _DEEP and len(kernel) > 1
+    deep = x[1] * kernel[-1] >= (_DEEP if len(kernel) == 2 else _DEEP_VOLUME) and len(kernel) > 1
     if not deep or columns.few_places(x[0], out) or columns.elements(x, kernel, out) <= columns.SMALL:
         return columns.correlation(x, w, out, strides, padding, dilation, work)
     rows = _Rows(x, kernel, out, strides, padding, dilation, work)
