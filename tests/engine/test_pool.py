@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import torchshim as torch
 from torchshim.engine import interpret, pool
+from torchshim.engine.compile import policy
 from torchshim.engine.interpret import array_rules, attend
 
 
@@ -20,6 +22,32 @@ def test_parts_are_as_many_as_threads_and_as_long_as_is_worth_it():
     assert pool.parts(10) == [slice(0, 3), slice(3, 6), slice(6, 10)]
     assert pool.parts(10, 4) == [slice(0, 5), slice(5, 10)]
     assert pool.parts(10, 11) == [slice(0, 10)] and pool.parts(2) == [slice(0, 1), slice(1, 2)] and pool.parts(0) == [slice(0, 0)]
+
+
+def test_shares_are_of_about_as_many_elements():
+    million = 1 << 20
+    assert pool.shares([million, 5, 3 * million, 2 * million, 7]) == [[1, 4, 0], [2], [3]]
+    assert pool.shares([5, 3 * million, 7]) == [[0, 2], [1]] and pool.shares([3 * million]) == [[0]]
+    assert pool.shares([1000] * 4) == [[0, 1, 2, 3]] and pool.shares([]) == [[]]
+
+
+def test_an_optimizer_shares_out_large_parameters(monkeypatch):
+    """What a parameter becomes does not depend on who computes it, and beside what."""
+    monkeypatch.setattr(policy, "tier", "operators")
+    monkeypatch.setattr(pool, "WORTH", 1)
+    cut, together = [], pool.together
+    monkeypatch.setattr(pool, "together", lambda job, parts: cut.append(len(parts)) or together(job, parts))
+
+    def trained(alone):
+        torch.manual_seed(0)
+        layers = [torch.randn(301, 251, requires_grad=True) for _ in range(3)] + [torch.randn(41, requires_grad=True) for _ in range(2)]
+        optimizers = [torch.optim.Adam([x]) for x in layers] if alone else [torch.optim.Adam(layers)]
+        for _ in range(2):
+            sum([(x * x).sum() for x in layers]).backward()
+            for optimizer in optimizers:
+                optimizer.step()
+        return [x.tolist() for x in layers]
+    assert trained(False) == trained(True) and 3 in cut
 
 
 def test_each_part_is_computed_once(recwarn):

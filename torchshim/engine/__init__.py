@@ -4,7 +4,7 @@ It knows JAX and nothing of torch: an operator is an `Operator`, which makes an 
 """
 import logging
 
-from . import execute, half, heap
+from . import execute, half, heap, pool
 from .compile.batch import Batched, row_of
 from .compile.cache import use_persistent_cache
 from .compile.gradient import Plan, influences

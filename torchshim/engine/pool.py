@@ -13,6 +13,8 @@ from .blas import threads
 from .quiet import quiet
 
 _pool = None
+WORTH = 1 << 20            # elements from which on several arrays are worth the threads
+_LONG = 1 << 16            # of an array whose computation by NumPy takes hundreds of microseconds
 
 
 def parts(n, least=1):
@@ -20,6 +22,20 @@ def parts(n, least=1):
     count = max(1, min(threads, n // least))
     ends = [n * k // count for k in range(count + 1)]
     return [slice(a, b) for a, b in zip(ends, ends[1:])]
+
+
+def shares(sizes):
+    """Which of several arrays each thread is to compute, in lists of about as many elements: short ones are all in the first."""
+    made = [[k for k, n in enumerate(sizes) if n < _LONG]]
+    if threads == 1 or sum(sizes) < WORTH:
+        return [[*range(len(sizes))]]
+    made += [[] for _ in range(threads - 1)]
+    loads = [sum([sizes[k] for k in share]) for share in made]
+    for k in sorted([k for k, n in enumerate(sizes) if n >= _LONG], key=lambda k: -sizes[k]):
+        least = loads.index(min(loads))
+        made[least].append(k)
+        loads[least] += sizes[k]
+    return [share for k, share in enumerate(made) if share or not k]
 
 
 def together(job, cut):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..autograd.grad_mode import grad_mode
-from ..engine import Instance, Operator, context, literal, meta_of, record, writers
+from ..engine import Instance, Operator, context, literal, meta_of, pool, record, writers
 from ..engine.compile.cost import weighed
 from ..ops.common import plus_product as _plus_product
 from ..tensor.core.dispatch import apply, wrap
@@ -139,15 +139,20 @@ class Update(Operator):
         alone = set(range(n)).difference(*groups)
         flat = [self._end_to_end(inst, ks) for ks in groups]
         others = [(part.interpreted(), itemgetter(*ins), list(outs)) for k, (part, ins, outs) in enumerate(self.parts(inst)) if k in alone]
+        cut = pool.shares([len(places) * inst.out_metas[places[0]].numel for _, _, places in others])
         made, given = len(inst.out_metas), n * lists
 
         def run(*args):
             out, numbers = [None] * made, args[given:]
             for f in flat:
                 f(args, numbers, out)
-            for f, get, places in others:
-                for k, a in zip(places, f(*get(args), *numbers)):
-                    out[k] = a
+
+            def some(share):
+                for m in share:
+                    f, get, places = others[m]
+                    for k, a in zip(places, f(*get(args), *numbers)):
+                        out[k] = a
+            pool.together(some, cut)
             return out
         return run
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import half
+from .. import half, pool
 from ..device import need_xla
 from ..record.meta import COMPLEX_HALF, meta_of
 from ..record.trie import counters
@@ -165,13 +165,18 @@ class Instance:
 def _side_by_side(inst, parts):
     """The interpreter of an Instance from those of its parts."""
     made, numbers = len(inst.out_metas), range(len(inst.in_metas), len(inst.in_metas) + len(inst.kinds))
+    cut = pool.shares([sum([m.numel for m in part.out_metas]) for part, _, _ in parts])
     parts = [(part.interpreted(), _getter((*operands, *numbers)), results) for part, operands, results in parts]
 
     def run(*args):
         out = [None] * made
-        for f, get, results in parts:
-            for k, a in zip(results, f(*get(args))):
-                out[k] = a
+
+        def some(share):
+            for n in share:
+                f, get, results = parts[n]
+                for k, a in zip(results, f(*get(args))):
+                    out[k] = a
+        pool.together(some, cut)
         return out
     return run
 
