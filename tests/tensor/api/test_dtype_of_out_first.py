@@ -27,6 +27,8 @@ COMPLEX = torch.tensor([1 + 2j, -3j])
      "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.IntTensor does not equal "
      "CPUBoolType (while checking arguments for median)"),
     (lambda: torch.mv(torch.ones(2, 2), torch.ones(2), out=empty(torch.float64)),
+     "addmv input tensors must have the same dtype, but got Double, Float, and Float"),
+    (lambda: torch.mv(torch.ones(2, 2), torch.ones(2), out=torch.empty(0, dtype=torch.float64)),
      "Expected out tensor to have dtype float, but got double instead"),
     (lambda: torch.inner(torch.ones(2), torch.ones(2), out=empty(torch.float64)),
      "tensordot: Expected the output tensor to have dtype Float, but got an output tensor with dtype Double"),

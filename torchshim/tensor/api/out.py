@@ -242,6 +242,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
             raise RuntimeError(f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}")
     if name in _EXACT and operands and _EXACT[name](*operands):
         rule = (same, FOUND),
+    elif name == "mv" and out.shape not in (result.shape, (1,), ()):           # what does not expand is looked at as a result
+        rule = (same, SAME),
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if operands and name in SHARED:
         of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
