@@ -315,3 +315,22 @@ def test_sizes_that_are_no_integers():
         with pytest.raises(TypeError, match=r"expected size to be one of int or Tuple\[int\]"):
             F.interpolate(torch.ones(1, 1, 4), size=(size,))
     assert F.interpolate(torch.ones(1, 1, 4), size=(torch.tensor(2),)).shape == (1, 1, 2)
+
+
+def test_bags_that_begin_elsewhere_are_refused_at_once():
+    weight, ids, offsets = torch.ones(3, 2), torch.tensor([0, 1, 2]), torch.arange(0, 2)
+    offsets[0] = 1                             # still to be computed
+    with pytest.raises(RuntimeError, match=r"offsets\[0\] has to be 0, .* However, got 1"):
+        F.embedding_bag(ids, weight, offsets)
+    offsets[0], offsets[1] = 0, 9
+    with pytest.raises(RuntimeError, match=r"offsets\[-1\] can not be greater than input's length 3 but got offsets\[-1\] of 9"):
+        F.embedding_bag(ids, weight, offsets)
+
+
+def test_ids_of_bags_that_are_no_rows():
+    weight, begin = torch.ones(3, 2), torch.tensor([0])
+    for how in ({"mode": "max"}, {"mode": "sum", "padding_idx": 0}, {"mode": "mean", "padding_idx": 0}):
+        with pytest.raises(RuntimeError, match="embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be -1"):
+            F.embedding_bag(torch.tensor([-1]), weight, begin, **how)
+    with pytest.raises(RuntimeError, match=r"Index 1 of input takes value 3 which is not in the valid range \[0, 3\)"):
+        F.embedding_bag(torch.tensor([0, 3]), weight, begin)

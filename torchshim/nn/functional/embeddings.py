@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import context, warn
+from ...engine import TRACED, context, warn
 from ...ops.nn import embedding as ops
 from ...ops.promotion import c_name
 from ...ops.registry import T
@@ -120,7 +120,10 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
             raise ValueError("offsets has to be a 1D Tensor")
-        first = known(read(offsets))
+        v = read(offsets)
+        first = known(v)
+        if first is None and v.extra is not TRACED and v.meta.device != "meta":
+            first = offsets.detach()._ts_host()        # they are few, and wrong ones would go unnoticed
         if first is not None and first.size and first[0] != 0:
             raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
                                f"got {first[0]}\n[ {offsets.type()}{{}} ]")
@@ -137,8 +140,10 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}")
         padding_idx %= rows
     _check_bag(input, weight, offsets, per_sample_weights)
-    in_range(input, 0, rows, lambda i: RuntimeError(f"Index {_first_at(input, i)} of input takes value {i} which is not in the valid range "
-                                                    f"[0, {rows})"))
+    by_rows = mode == "max" or padding_idx is not None        # torch goes through them one by one
+    in_range(input, 0, rows, lambda i: RuntimeError(
+        f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {i}" if by_rows else
+        f"Index {_first_at(input, i)} of input takes value {i} which is not in the valid range [0, {rows})"))
     if max_norm is not None:
         from ...autograd.grad_mode import no_grad
         with no_grad():
