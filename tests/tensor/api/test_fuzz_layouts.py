@@ -1,4 +1,6 @@
 """Protects what the differential fuzzer found about layouts and indices (compat/fuzz.py); all values are torch 2.13's."""
+import re
+
 import pytest
 
 import torchshim as torch
@@ -44,3 +46,14 @@ def test_sums_of_one_element_begin_at_zero():
         assert (1 / y).tolist() == [float("inf")] * 2
     a = torch.ones(2, requires_grad=True)
     assert (1 / torch.autograd.grad(a * torch.tensor([[-1.0, -2.0]]), a, torch.zeros(1, 2))[0]).tolist() == [float("inf")] * 2
+
+
+@pytest.mark.parametrize("part, dim, error, said", [
+    (lambda x: x[4:], 0, RuntimeError, "setStorage: sizes [1, 3], strides [0, 1], storage offset 12, and itemsize 4 requiring a storage "
+                                       "size of 60 are out of bounds for storage of size 48"),
+    (lambda x: x[:, 3:], 1, RuntimeError, "setStorage: sizes [4, 1], strides [3, 0], storage offset 3, and itemsize 4 requiring a storage "
+                                          "size of 52 are out of bounds for storage of size 48"),
+    (lambda x: x[2:2], 0, IndexError, "index 0 is out of bounds for dimension 0 with size 0")])
+def test_where_there_is_no_row_torch_looks_into_the_memory_for_one(part, dim, error, said):
+    with pytest.raises(error, match=re.escape(said)):
+        part(torch.ones(4, 3)).index_fill_(dim, torch.tensor([0]), 2.0)

@@ -22,7 +22,7 @@ from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
 from ..core.tensor import tensor_from
 from .slicing import select, sliced
-from .views import expanded, integer, swap, view, warn_once
+from .views import expanded, integer, memory_of, swap, view, warn_once
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -313,10 +313,12 @@ def _index_fill(inplace, self, dim, index, value):
         raise RuntimeError("Index has to be a vector/scalar")
     n = m.shape[d] if m.ndim else 1
     if not n and meta(index).numel and 0 not in m.shape[:d] + m.shape[d + 1:]:      # torch sees a row where there is none
-        row, item = (*m.shape[:d], 1, *m.shape[d + 1:]), m.dtype.itemsize
-        size = (1 + sum([(k - 1) * s for k, s in zip(row, m.strides)])) * item
-        raise RuntimeError(f"setStorage: sizes {list(row)}, strides {[0 if k == d else s for k, s in enumerate(m.strides)]}, storage "
-                           f"offset 0, and itemsize {item} requiring a storage size of {size} are out of bounds for storage of size 0")
+        row, item = (*m.shape[:d], meta(index).numel, *m.shape[d + 1:]), m.dtype.itemsize
+        strides, at = [0 if k == d else s for k, s in enumerate(m.strides)], offset_of(self) if inplace else 0
+        size, room = (1 + at + sum([(k - 1) * s for k, s in zip(row, strides)])) * item, memory_of(self) if inplace else 0
+        if size > room:
+            raise RuntimeError(f"setStorage: sizes {list(row)}, strides {strides}, storage offset {at}, and itemsize {item} requiring a "
+                               f"storage size of {size} are out of bounds for storage of size {room}")
     if m.numel or 0 not in m.shape[:d] + m.shape[d + 1:]:
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if inplace:

@@ -496,14 +496,20 @@ def as_strided(input, size, stride, storage_offset=None):
     return _from_memory(input, size, stride, at)
 
 
+def memory_of(t):
+    """How many bytes the memory of a tensor has."""
+    root = t._ts_st.value.meta
+    return (root.numel if root.dense else extent(root)) * root.dtype.itemsize
+
+
 def _from_memory(t, size, stride, at):
     root, here = t._ts_st.value.meta, meta(t)
     last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
     item = here.dtype.itemsize
-    room = root.numel if root.dense else extent(root)
-    if (last + 1) * item > room * root.dtype.itemsize:
+    room = memory_of(t)
+    if (last + 1) * item > room:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
-                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {room * root.dtype.itemsize}")
+                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {room}")
     if here.dtype != root.dtype:
         whole = _read_as(t, here.dtype)
         return make_view_any(whole, memory_views.as_strided, (size, stride, at, meta(whole), "AsStridedBackward0"), at)
