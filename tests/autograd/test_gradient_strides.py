@@ -113,3 +113,24 @@ def test_second_gradients_lie_as_both_cotangents_do(f):
     g, = torch.autograd.grad(f(x).sum(), x, create_graph=True)
     made = [torch.autograd.grad(root.sum(), x, retain_graph=True)[0] for root in (g, g * torch.ones(3, 2), g * g)]
     assert g.stride() == (1, 3) and [m.stride() for m in made] == [(2, 1), (2, 1), (1, 3)]
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3)])
+@pytest.mark.parametrize("write", [lambda y: y.view(-1)[:1].exp_(), lambda y: y[:1].zero_(), lambda y: y.t()[:1].mul_(2)])
+def test_the_gradient_of_what_was_written_through_a_view_lies_as_that_does(shape, write):
+    seen = []
+
+    class Seen(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g.stride())
+            return g
+
+    y = Seen.apply(torch.ones(shape, requires_grad=True))
+    write(y)
+    y.sum().backward()                         # an expanded one comes
+    assert seen == [torch.ones(shape).stride()]

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine import Memory, allocated, array_of, context, half, is_host, record
+from ...engine import Memory, allocated, array_of, context, half, is_host, meta_of, record
 from ...engine.record.memo import Memo
 from ...ops.memory_views import constant_of_nothing
 from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
@@ -224,7 +224,10 @@ class Put(_Chain):
 
         def fn(root, value, *nums):
             return [write_chain(root, insts, nums, value)]
-        return LazyInstance(self, (), fn, metas, kinds, metas[:1])
+        root = metas[0]
+        if insts and insts[0].in_metas[0].shape == root.shape:         # a gradient too: torch copies it into memory that lies as the base
+            root = meta_of(root.shape, root.dtype, root.device, insts[0].in_metas[0].strides)
+        return LazyInstance(self, (), fn, metas, kinds, (root,))
 
     def on_host(self, inst):
         put = self.over_host(inst)
