@@ -60,6 +60,9 @@ class _Columns:
         self.channels, self.kernel, self.out, self.work, self.last = x[1], tuple(kernel), tuple(out), work, last
         self.depth, self.results = x[1] * math.prod(kernel), math.prod(out)
         self.strides, self.dilation = strides, dilation
+        self.phases = 0                        # of one dimension at a stride: those elements side by side make runs of memory
+        if not last and len(out) == 1 and 1 < strides[0] < kernel[0] and kernel[0] % strides[0] == 0 and dilation[0] == 1:
+            self.phases = out[0] - 1 + kernel[0] // strides[0]     # how many there are of each rest
 
     def beside(self, samples):
         """How many of the samples lie side by side, where they go last."""
@@ -82,6 +85,12 @@ class _Columns:
             x = buffer
         elif self.last:
             x = np.ascontiguousarray(x.transpose(self.turn))
+        if self.phases:
+            rests, (many,) = self.strides[0], self.out
+            x = np.ascontiguousarray(x[..., :self.phases * rests].reshape(n, self.channels, self.phases, rests).swapaxes(2, 3))
+            outer, channel, rest, one = x.strides
+            shape = n, self.channels, self.kernel[0] // rests, rests, many
+            return view(x, shape, (outer, channel, one, rest, one)).reshape(n, self.depth, many)
         steps = x.strides
         outer, channel, sizes = (steps[-1], steps[0], steps[1:-1]) if self.last else (steps[0], steps[1], steps[2:])
         inner = (channel, *[s * d for s, d in zip(sizes, self.dilation)], *[s * t for s, t in zip(sizes, self.strides)])
