@@ -43,3 +43,14 @@ def test_windows_over_padding_alone_have_no_maximum():
     assert torch.equal(F.max_pool2d(x, 2, 1, 1, 3), value)
     value.exp().sum().backward()
     assert x.grad.tolist() == [[[[0, 0]] * 3]]
+
+
+def test_samples_of_fractional_pools_fit_the_input():
+    x = torch.arange(98.0).reshape(1, 2, 7, 7)
+    for shape, text in (((0, 2, 2), r"size\(0\) no less then input batch size"), ((1, 3, 2), r"size\(1\) equals to input channel size"),
+                        ((1, 2, 3), r"size\(2\) equals to 2; got 3"), ((2, 2), "to have 3 dimensions, got 2")):
+        with pytest.raises(RuntimeError, match="Expect _random_samples.*" + text):
+            F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=torch.rand(shape))
+    samples = torch.rand(3, 2, 2)
+    made = F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=samples)
+    assert made.shape == (1, 2, 3, 3) and torch.equal(made, F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=samples[:1]))

@@ -381,10 +381,17 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
     if samples is None:
         batch = 1 if input.dim() == dims + 1 else input.size(0)
         samples = FUNCTIONS["rand"](batch, input.size(-dims - 1), dims, dtype=input.dtype, device=input.device)
-    elif samples.dim() != 3 or samples.size(2) != dims:
+    elif input.dim() in (dims + 1, dims + 2):
+        batch = 1 if input.dim() == dims + 1 else input.size(0)
         if samples.dim() != 3:
-            raise RuntimeError(f"Expect _random_samples to have 3 dimensions; got {samples.dim()}.")
-        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.size(2)}.")
+            raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.dim()}")
+        if samples.size(0) < batch:
+            raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+        if samples.size(1) != input.size(-dims - 1):
+            raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+        if samples.size(2) != dims:
+            raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.size(2)}.")
+        samples = samples[:batch] if samples.size(0) > batch else samples
     kernel, target = numbers(kernel_size, dims), numbers(output_size, dims)
     shape, least = tuple(input.shape), dims + 1
     if len(shape) not in (least, least + 1):
