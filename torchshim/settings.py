@@ -1,7 +1,7 @@
 """Switches of the whole process: threads, the precision of float32 products, warnings, denormal numbers."""
 import os
 
-from .engine import context, warn
+from .engine import context, pool as _pool, warn
 from .engine.record import trie as _trie
 from .ops import promotion as _promotion
 from .tensor.core import settings as _shared
@@ -51,9 +51,10 @@ def get_num_threads():
 
 
 def set_num_threads(num, /):
-    """Remembered and reported. XLA's and NumPy's pools are made when they start (OMP_NUM_THREADS, XLA_FLAGS): they do not change."""
+    """No more threads for what is interpreted. XLA's pool is made when it starts (XLA_FLAGS) and does not change."""
     global _threads
     _threads = _positive("set_num_threads", num)
+    _pool.limit(_threads)
 
 
 def get_num_interop_threads():

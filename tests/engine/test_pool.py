@@ -16,6 +16,7 @@ from torchshim.engine.interpret import array_rules, attend
 def three_threads(monkeypatch):
     monkeypatch.setattr(pool, "threads", 3)
     monkeypatch.setattr(pool, "_pool", None)
+    monkeypatch.setattr(pool, "_limit", None)
 
 
 def test_parts_are_as_many_as_threads_and_as_long_as_is_worth_it():
@@ -125,3 +126,13 @@ def test_heads_of_attention_are_made_in_parts(causal, monkeypatch):
     monkeypatch.setattr(attend, "WORTH", 0)
     for x, y in zip([*whole.forward(q, k, v), *whole.backward(q, k, v, ct)], expected, strict=True):
         np.testing.assert_array_equal(x, y)
+
+
+def test_no_more_threads_than_set_num_threads_leaves(monkeypatch):
+    monkeypatch.setattr(pool, "threads", 4)
+    sizes, before, seen = [1 << 20] * 4, torch.get_num_threads(), []
+    for count in (2, 1):
+        torch.set_num_threads(count)
+        seen.append((len(pool.parts(8)), len(pool.shares(sizes))))
+    torch.set_num_threads(before)
+    assert seen == [(2, 2), (1, 1)]

@@ -17,9 +17,23 @@ WORTH = 1 << 20            # elements from which on several arrays are worth the
 _LONG = 1 << 16            # of an array whose computation by NumPy takes hundreds of microseconds
 
 
+_limit = None
+
+
+def limit(count):
+    """Let no computation take more than `count` threads from now on."""
+    global _limit
+    _limit = count
+
+
+def most():
+    """How many threads a computation may take."""
+    return threads if _limit is None else min(threads, _limit)
+
+
 def parts(n, least=1):
-    """range(n) in slices of about the same length: one for each processor, but none shorter than `least`."""
-    count = max(1, min(threads, n // least))
+    """range(n) in slices of about the same length: one for each processor that may be used, but none shorter than `least`."""
+    count = max(1, min(most(), n // least))
     ends = [n * k // count for k in range(count + 1)]
     return [slice(a, b) for a, b in zip(ends, ends[1:])]
 
@@ -27,9 +41,10 @@ def parts(n, least=1):
 def shares(sizes):
     """Which of several arrays each thread is to compute, in lists of about as many elements: short ones are all in the first."""
     made = [[k for k, n in enumerate(sizes) if n < _LONG]]
-    if threads == 1 or sum(sizes) < WORTH:
+    count = most()
+    if count == 1 or sum(sizes) < WORTH:
         return [[*range(len(sizes))]]
-    made += [[] for _ in range(threads - 1)]
+    made += [[] for _ in range(count - 1)]
     loads = [sum([sizes[k] for k in share]) for share in made]
     for k in sorted([k for k, n in enumerate(sizes) if n >= _LONG], key=lambda k: -sizes[k]):
         least = loads.index(min(loads))
