@@ -12,6 +12,7 @@ from ..engine import Batched, Value, VjpOp, context, contiguous_strides, influen
 from ..engine.compile.gradient import inlined
 from ..ops import promotion as P
 from ..ops.registry import T
+from ..ops.memory_views import as_strided as AS_STRIDED
 from ..ops.shape import CLONE
 from ..ops.views import LazyOp
 from ..tensor.core import graph
@@ -550,9 +551,21 @@ def _called(node, *grads):
 
 Node.__call__ = _called
 
+def _refuse_outside(window, base):
+    """torch's error where the view that was written, which has other memory than its base since, does not fit into that."""
+    (size, stride, offset), item = window.layout[:3], base.dtype.itemsize
+    needed, there = [(at + sum([(n - 1) * s for n, s in zip(shape, strides)]) + 1) * item if all(shape) else 0
+                     for shape, strides, at in ((size, stride, offset), (base.shape, base.strides, 0))]
+    if needed > there:
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} requiring a "
+                           f"storage size of {needed} are out of bounds for storage of size {there}")
+
+
 def _copy_slices(node, g, mode):
     if node._ts_saved is None:
         raise RuntimeError(RELEASED)
+    if node.steps and node.steps[0][0].op is AS_STRIDED:
+        _refuse_outside(node.steps[0][0], node.meta)
     part = mode.slice(g, node.steps)
     if node.fn is None:
         inner = [None]

@@ -162,10 +162,12 @@ def _follow_base(t, vw):
 
 
 def steps_from_base(vw):
-    """The steps from a view's base, as that is now, to the view: a window on memory where the base was turned in place since."""
-    base = vw.base
-    if (0 if base._ts_view is None else len(base._ts_view.steps)) == vw.skip:
-        return vw.steps[vw.skip:]
+    """The steps from a view's base, as that is now, to the view: a window on memory where the base was turned in place since, or got other
+    memory."""
+    base, steps = vw.base, vw.steps[vw.skip:]
+    if (0 if base._ts_view is None else len(base._ts_view.steps)) == vw.skip and (
+            not steps or steps[0][0].in_metas[0].shape == meta(base).shape):
+        return steps
     m, seen = vw.meta, meta(base)
     layout = m.shape, m.strides, vw.offset - offset_of(base), seen, "AsStridedBackward0"
     return ((AS_STRIDED.resolve(layout, (seen,), ""), ()),)
