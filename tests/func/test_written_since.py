@@ -138,7 +138,8 @@ def test_what_wants_a_gradient_only_later_gets_none_through_a_batch():
     assert x.grad.tolist() == [4., 4.] and y.grad is None
 
 
-@pytest.mark.parametrize("shapes, seen", [(((3,), (2, 3)), r"\[3, 1, 1\]"), (((3, 2), (2, 2)), r"\[3, 1, 2\]"), (((3, 2), (2,)), r"\[3, 2\]")])
+@pytest.mark.parametrize("shapes, seen", [
+    (((3,), (2, 3)), r"\[3, 1, 1\]"), (((3, 2), (2, 2)), r"\[3, 1, 2\]"), (((3, 2), (2,)), r"\[3, 2\]")])
 def test_an_argument_without_history_was_saved_as_a_batch_with_the_dimensions_of_the_other(shapes, seen):
     x, y = torch.ones(shapes[0]), torch.ones(shapes[1], requires_grad=True)
     z = torch.func.vmap(lambda a, b: a * b, in_dims=(0, None))(x, y)

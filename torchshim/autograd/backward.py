@@ -557,8 +557,8 @@ def _refuse_outside(window, base):
     needed, there = [(at + sum([(n - 1) * s for n, s in zip(shape, strides)]) + 1) * item if all(shape) else 0
                      for shape, strides, at in ((size, stride, offset), (base.shape, base.strides, 0))]
     if needed > there:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} requiring a "
-                           f"storage size of {needed} are out of bounds for storage of size {there}")
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+                           f"requiring a storage size of {needed} are out of bounds for storage of size {there}")
 
 
 def _copy_slices(node, g, mode):
