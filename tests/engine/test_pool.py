@@ -1,5 +1,6 @@
 """Threads that compute parts: all of them, each once, with NumPy's warnings off, and the caller hears of what fails."""
 import os
+import threading
 
 import jax
 import jax.numpy as jnp
@@ -60,6 +61,15 @@ def test_each_part_is_computed_once(recwarn):
     pool.together(job, pool.parts(1000))
     assert sorted(p.start for p in done) == [0, 333, 666] and np.isinf(x).all()
     assert len(recwarn) <= 1                   # that of this thread, which no trace has told to be quiet
+
+
+def test_with_one_thread_all_parts_are_computed_by_it():
+    """As in a DataLoader's workers, which say so, though parts were cut before."""
+    n, names, cut = torch.get_num_threads(), [], pool.parts(9)
+    torch.set_num_threads(1)
+    pool.together(lambda part: names.append(threading.current_thread()), cut)
+    torch.set_num_threads(n)
+    assert names == [threading.current_thread()] * 3 and pool._pool is None
 
 
 @pytest.mark.parametrize("which", [0, 2])

@@ -15,8 +15,6 @@ from .quiet import quiet
 _pool = None
 WORTH = 1 << 20            # elements from which on several arrays are worth the threads
 _LONG = 1 << 16            # of an array whose computation by NumPy takes hundreds of microseconds
-
-
 _limit = None
 
 
@@ -56,8 +54,10 @@ def shares(sizes):
 def together(job, cut):
     """job(part) for all of some parts side by side: the first one here."""
     first, *others = cut
-    if not others:
-        return job(first)
+    if not others or most() == 1:              # parts may have been cut when there were more
+        for part in cut:
+            job(part)
+        return
     started = [_threads().submit(quiet, job, part) for part in others]
     try:
         job(first)
