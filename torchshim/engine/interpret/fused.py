@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from .. import pool
 from ..errorfunction import into as erf_into
 from .copies import contiguous, scratch
 from .kept import Kept
@@ -71,7 +72,7 @@ def _spread(column, rows):
 
 def _by_blocks(rows, n):
     """The slices of rows that are worked on together; None: all at once."""
-    return _cut(rows, max(1, _ROWS // max(n, 1) // _TOGETHER * _TOGETHER))
+    return _cut(rows, max(1, (pool.BLOCK if pool.worth(rows * n) else _ROWS) // max(n, 1) // _TOGETHER * _TOGETHER))
 
 
 def _cut(rows, step):
@@ -84,8 +85,10 @@ def _over(blocks, one):
         return one
 
     def every(*arrays):
-        for rows in blocks:
-            one(*[a[rows] for a in arrays])
+        def job(some):
+            for rows in some:
+                one(*[a[rows] for a in arrays])
+        pool.over(blocks, job, arrays[0].size)
     return every
 
 
@@ -343,10 +346,14 @@ def _flat(one, spare):
     def run(x, *others):
         flat = [np.ascontiguousarray(a).reshape(-1) for a in (x, *others)]
         out = np.empty_like(flat[0])
-        free = scratch(spare, min(out.size, _STRETCH), out.dtype) if spare else []
-        for start in range(0, out.size, _STRETCH):
-            part = [a[start:start + _STRETCH] for a in (out, *flat)]
-            one(*part, *[a[:part[0].size] for a in free])
+        stretch = pool.BLOCK // 2 if pool.worth(out.size) else _STRETCH
+
+        def job(starts):
+            free = scratch(spare, min(out.size, stretch), out.dtype) if spare else []
+            for start in starts:
+                part = [a[start:start + stretch] for a in (out, *flat)]
+                one(*part, *[a[:part[0].size] for a in free])
+        pool.over(range(0, out.size, stretch), job, out.size)
         return [out.reshape(x.shape)]
     return run
 
