@@ -138,7 +138,6 @@ def test_heads_of_attention_are_made_in_parts(causal, monkeypatch):
         np.testing.assert_array_equal(x, y)
 
 
-<<<<<<< HEAD
 def test_no_more_threads_than_set_num_threads_leaves(monkeypatch):
     monkeypatch.setattr(pool, "threads", 4)
     sizes, before, seen = [1 << 20] * 4, torch.get_num_threads(), []
@@ -147,7 +146,8 @@ def test_no_more_threads_than_set_num_threads_leaves(monkeypatch):
         seen.append((len(pool.parts(8)), len(pool.shares(sizes))))
     torch.set_num_threads(before)
     assert seen == [(2, 2), (1, 1)]
-=======
+
+
 @pytest.mark.parametrize("f", [
     lambda x: torch.softmax(x, -1), lambda x: torch.log_softmax(x, -1), lambda x: torch.nn.functional.layer_norm(x, (257,)),
     torch.nn.functional.silu, torch.nn.functional.gelu, lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
@@ -167,4 +167,3 @@ def test_what_goes_through_arrays_by_blocks_gives_the_same_in_parts(f, monkeypat
         # the gradient of layer_norm goes through rows by blocks of its own
         results.append([t.detach()[:400].tolist() for t in (made, y.grad) if t is made or "LayerNorm" not in made.grad_fn.name()])
     assert results[0] == results[1] and 3 in cut
->>>>>>> 486bd3f (Softmax, layer norms, classes' entropies, GELU and SiLU of a million elements are computed by several threads, in blocks that are worth their waiting for each other: half the time on two cores)
