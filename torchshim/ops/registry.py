@@ -85,8 +85,8 @@ subtract
   a bool tensor that it saved (the text of a RuntimeError, or another exception); or None.
 composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
   anything is saved.
-in_steps: some calls whose last tensor is a stack of matrices are made of other functions, as torch makes them: `steps` (set where those
-    functions are) gives what they give, or None.
+in_steps: some calls whose first tensor is a vector or whose last is a stack of matrices are made of other functions, as torch makes
+  them: `steps` (set where those functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape,
 which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.

@@ -9,6 +9,7 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...tensor.api.bind import call, type_name
 from ...tensor.core.handle import TensorBase, read
+from ...tensor.core.write import born_written
 from ...tensor.api.picking import in_range, picked
 from ...tensor.core.tensor import tensor_from
 from .common import known
@@ -80,7 +81,7 @@ def one_hot(tensor, num_classes=-1):
     elif num_classes > 0:
         in_range(tensor, 0, num_classes, lambda i: RuntimeError("Class values must be non-negative." if i < 0 else
                                                                 "Class values must be smaller than num_classes."))
-    return call(ops.one_hot, (tensor, num_classes))
+    return born_written(call(ops.one_hot, (tensor, num_classes)), 2)
 
 
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,

@@ -15,7 +15,7 @@ from ...tensor.api.picking import in_range
 from ...tensor.core.dispatch import apply
 from ...tensor.core.memory_format import lies_channels_last
 from ...tensor.core.settings import alert_nondeterministic
-from ...tensor.core.write import needs_grad
+from ...tensor.core.write import born_written, needs_grad
 from .conv import numbers
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -133,7 +133,8 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         return apply(ops.max_pool_with_indices, (input,), layout)
     if context.grad and needs_grad(input):     # backward by the places that were found, not by finding them again
         return apply(ops.max_pool_with_indices, (input,), layout)[0]
-    return apply(ops.max_pool, (input,), layout)
+    made = apply(ops.max_pool, (input,), layout)
+    return born_written(made, 1) if dims == 1 and input.dim() == 2 else made
 
 
 def _functions(dims):

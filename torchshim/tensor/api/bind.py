@@ -346,7 +346,7 @@ def _source(op, first, inplace, with_out, flag):
         given = " and ".join(these + defaults)
         if op.in_steps:
             fast = (f"    if {given}:\n        made = _op.steps({', '.join(ts)}) if ({ts[-1]}._ts_view or {ts[-1]}._ts_st.value).meta.ndim "
-                    f"> 2 else None\n        return {done} if made is None else made\n")
+                    f"> 2 or ({ts[0]}._ts_view or {ts[0]}._ts_st.value).meta.ndim < 2 else None\n        return {done} if made is None else made\n")
         elif all([p.default is not REQUIRED for _, p in rest]):
             fast = f"    if {given}:\n        return {done}\n"
         if any([kept_class(p) for _, p in rest]):

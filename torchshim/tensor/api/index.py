@@ -15,7 +15,7 @@ from ..core.dispatch import apply
 from ..core.graph import node_class
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read
 from ..core.settings import alert_nondeterministic
-from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
+from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap
 from .looked_up import looked_up
 from .indexing import expand_check, _check_put, _index_list, _is_mask, put_values, written
 from .picking import flag, host_known, in_range, picked
@@ -603,7 +603,7 @@ def _view_scatter(name, view, grad):
         part.copy_(src)
         if out._ts_edge is not None:
             out._ts_edge.__class__ = node_class(grad, CopySlices)
-        return out
+        return born_written(out, -1)           # the write above does not count in torch
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "A copy of the tensor with one of its views written."
     view.__qualname__ = name                   # it is what refuses arguments

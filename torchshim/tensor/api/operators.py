@@ -154,7 +154,8 @@ def __pos__(self):
 
 
 def __matmul__(self, other):
-    if isinstance(other, TensorBase) and (other._ts_view or other._ts_st.value).meta.ndim < 3:
+    if (isinstance(other, TensorBase) and (other._ts_view or other._ts_st.value).meta.ndim < 3
+            and (self._ts_view or self._ts_st.value).meta.ndim > 1):
         try:
             return apply2(products.matmul, self, other, products.matmul.layout)
         except Exception:                      # the function has torch's words for it

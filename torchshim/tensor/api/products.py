@@ -9,7 +9,7 @@ from ...ops.shape import RESHAPE_COPY
 from .bind import call, function, into, prepare, type_name
 from ..core.dispatch import apply, apply2, apply3
 from ..core.handle import TensorBase, edge, meta, read
-from ..core.write import apply_inplace, check_inplace, needs_grad, rewrite, write
+from ..core.write import apply_inplace, born_written, check_inplace, needs_grad, rewrite, write
 from .reduction import need_tensor
 from .views import warn_once
 
@@ -23,17 +23,22 @@ def linear(input, weight, bias=None, *, out=None):
         return into(out, call(L.linear, (input, weight, bias)), "linear")
     if isinstance(input, TensorBase) and isinstance(weight, TensorBase):
         if bias is None:
-            return apply2(L.linear, input, weight, _PLAIN)
+            made = apply2(L.linear, input, weight, _PLAIN)
+            return made if (input._ts_view or input._ts_st.value).meta.ndim > 1 else born_written(made, 1)
         if isinstance(bias, TensorBase):
             return apply3(L.linear, input, weight, bias, _BIASED)
     return call(L.linear, (input, weight, bias))
 
 
 def _matmul_steps(a, b):
-    """A vector or a matrix times a stack of matrices, in torch's steps: one product with a large matrix where a matrix on the left wants a
+    """A vector times a matrix, which torch squeezes in place. A vector or a matrix times a stack of matrices, in torch's steps: one product with a large matrix where a matrix on the left wants a
     gradient, which must not be as large as the stack, and a vector where it wants one or that takes no copy; else a stack of products.
-    None where this is one operator: what does not want a gradient on the left is the same in any way. Asked where `b` is such a stack."""
+    None where this is one operator: what does not want a gradient on the left is the same in any way. Asked where `a` is a vector or `b`
+    such a stack."""
     ma, mb, wants = meta(a), meta(b), needs_grad(a)
+    if mb.ndim < 3:
+        made = apply2(L.matmul, a, b, (T, T))
+        return born_written(made, 1) if mb.ndim == 2 else made
     if not ma.ndim or ma.ndim > 2 or ma.ndim == 2 and not wants:
         return None
     turned = b.mT

@@ -249,17 +249,22 @@ def resize_(self, *sizes, size=None, memory_format=None):
         check_format("resize_", memory_format)
         if memory_format.name == "preserve_format":
             raise RuntimeError("Unsupported memory formatPreserve")
-    from .creation import check_memory, check_size
-    from .views import as_strided, become, bump_version
     shape = ints(sizes, "resize_")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     edge(self)                                 # a view that lost its history says so
     ask(self, "resize_")
-    refuse_inference(self)
     m = meta(self)
     if shape == m.shape:
         return self
+    _resize(self, shape, m, memory_format)
+    refuse_inference(self)                     # after it is done: that is when torch notices
+    return self
+
+
+def _resize(self, shape, m, memory_format):
+    from .creation import check_memory, check_size
+    from .views import as_strided, become, bump_version
     check_size(shape)
     count = math.prod(shape)
     if count >= 2 ** 63:
@@ -269,7 +274,8 @@ def resize_(self, *sizes, size=None, memory_format=None):
         strides = strides_for(shape, memory_format)
     at, root = offset_of(self), self._ts_st.value.meta
     if at + count <= root.numel and root.dtype == m.dtype:
-        return become(self, as_strided(self, shape, strides, at))
+        become(self, as_strided(self, shape, strides, at))
+        return
     others = others_with(self)
     if (others or not m.contiguous) and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
         held = as_strided(tensor_on(self._ts_st, (), 0, None), (root.numel,), (1,), 0)
@@ -279,7 +285,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
         y = as_strided(self, shape, strides, at)
         become(self, y)
         bump_version(self, -1)
-        return self
+        return
     old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
     more = FUNCTIONS["empty"](max(count - m.numel, 0), dtype=self.dtype, device=self.device)
     grown = reshaped(FUNCTIONS["cat"]([old.detach()[:count], more]), shape)      # an expanded tensor has more elements than memory
@@ -288,7 +294,6 @@ def resize_(self, *sizes, size=None, memory_format=None):
     bump(self)
     keep_count(self)
     self._ts_st, self._ts_view = wrap(read(clone(grown)))._ts_st, None
-    return self
 
 
 Tensor.resize_ = resize_
@@ -342,7 +347,6 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if meta(source).dtype != meta(self).dtype:
         theirs, own = [_IN_C.get(meta(x).dtype.name, P.c_name(meta(x).dtype).lower()) for x in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {theirs} to a tensor of type {own}")
-    refuse_inference(self)
     if context.grad and needs_grad(self):
         check_inplace(self, True)
     ask(self, "set_.source_Tensor", (source,))
@@ -366,6 +370,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         no_derivative(self, (self, source), "set_")
         if self._ts_edge is not e:
             retain_instead(self, e, self._ts_edge)
+        refuse_inference(self)                 # after it is done: that is when torch notices
         return self
     e = self._ts_edge
     self._ts_edge = None
@@ -374,6 +379,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     self._ts_st, self._ts_view = y._ts_st, still_view(self, y)
     if node is not None:
         rebase(self, node)
+    refuse_inference(self)
     return self
 
 

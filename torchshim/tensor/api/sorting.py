@@ -13,6 +13,7 @@ from .picking import in_range
 from ..core import settings
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
+from ..core.write import born_written
 from .reduction import as_int, need_tensor
 from .signatures import ask_parser
 from .undefined import undefined
@@ -50,7 +51,9 @@ def _quantile(name, ignore_nan):
             q = q.detach()
         made = call(S.quantile, (input, q, dim if axis is None else axis, keepdim if keepdims is None else keepdims, interpolation,
                                  ignore_nan))
-        return made if out is None else into(out, made, name)
+        if out is not None:
+            return into(out, made, name)
+        return born_written(made, (3 if q.ndim else 1) + (interpolation in ("linear", "midpoint")))
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"{name}(input, q, dim=None, keepdim=False, *, interpolation='linear')."
     return function(name)(f)

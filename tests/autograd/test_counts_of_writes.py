@@ -1,0 +1,44 @@
+"""Protects what a result's count of writes begins with, where torch's kernel writes to it or does not, and that the refusals which torch
+tells after a write come when it is done. Expected values are torch 2.13's."""
+import pytest
+
+import torchshim as torch
+
+F = torch.nn.functional
+A, V, N = torch.ones(3, 2), torch.ones(3), torch.tensor([0, 1])
+
+
+@pytest.mark.parametrize("f, count", [
+    (lambda: V @ A, 1), (lambda: torch.matmul(V, A), 1), (lambda: V.matmul(other=A), 1), (lambda: F.linear(V, A.t()), 1),
+    (lambda: torch.nn.Linear(3, 2, bias=False)(V), 1), (lambda: F.linear(V, A.t(), A[0]), 0), (lambda: A.t() @ V, 0), (lambda: V @ V, 0),
+    (lambda: A.t() @ A, 0), (lambda: V @ A.expand(2, 3, 2), 0), (lambda: A[None] @ A.t(), 0),
+    (lambda: torch.quantile(V, .5), 2), (lambda: torch.nanquantile(A, torch.tensor(.5), 0), 2), (lambda: A.quantile(V[:2]), 4),
+    (lambda: V.quantile(.5, interpolation="nearest"), 1), (lambda: V.quantile(V[:2], interpolation="lower"), 3),
+    (lambda: V.quantile(.5, interpolation="midpoint"), 2), (lambda: F.one_hot(N), 2), (lambda: F.one_hot(N, 3), 2),
+    (lambda: F.one_hot(N[:0], 3), 0), (lambda: F.max_pool1d(V[None], 2), 1), (lambda: F.max_pool1d(V[None, None], 2), 0),
+    (lambda: F.max_pool1d(V[None], 2, return_indices=True)[0], 0), (lambda: F.max_pool1d(V[None].clone().requires_grad_(), 2), 0),
+    (lambda: torch.select_scatter(A, V[:2], 0, 1), 0), (lambda: torch.slice_scatter(A, A[:, :1], 1, 0, 1), 0),
+    (lambda: A.clone().requires_grad_().diagonal_scatter(V[:2]), 0)])
+def test_with_how_many_writes_a_result_is_born(f, count):
+    assert f()._version == count
+
+
+def test_an_error_of_a_write_tells_the_counts_that_the_result_began_with():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    o = x @ y
+    z = o * o
+    o.detach().add_(1)
+    with pytest.raises(RuntimeError, match="is at version 2; expected version 1 instead"):
+        z.sum().backward()
+
+
+@pytest.mark.parametrize("write, shape, values", [
+    (lambda a: a.set_(torch.ones(2)), (2,), [1., 1.]), (lambda a: a.set_(), (0,), []), (lambda a: a.resize_(2), (2,), [0., 1.]),
+    (lambda a: a.resize_as_(torch.ones(2, 1)), (2, 1), [[0.], [1.]])])
+def test_what_gives_an_inference_tensor_other_memory_is_refused_when_it_is_done(write, shape, values):
+    with torch.inference_mode():
+        a = torch.arange(3.).reshape(1, 3)
+    assert a.resize_(1, 3) is a                # nothing to do
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed"):
+        write(a)
+    assert a.shape == shape and a.tolist() == values
