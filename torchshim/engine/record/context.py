@@ -130,8 +130,8 @@ class Context(threading.local):
         self.trace.flush()
 
     def look(self):
-        """Note that somebody looks at values: what computed them cannot run beside the recording of what follows."""
+        """Note that somebody looks at values: what computed them, if it ended little before, has not run beside the recording of much."""
         ended, self.ended = self.ended, None
         state = self.trace.state
-        if ended is not None and state is not None and not state.n_ops:
+        if ended is not None and state is not None and state.n_ops * 4 <= ended.n_ops:
             ended.looked += 1

@@ -33,7 +33,7 @@ class State:
             self.n_nums = parent.n_nums + nums
             self.n_ops = parent.n_ops + (0 if inputs else 1)
         self.programs = self.variants = self.steps = self.stop = self.due = None
-        self.seen, self.looked, self.walked = 0, 0, False      # looked: how often somebody looked as soon as it was computed
+        self.seen, self.looked, self.walked = 0, 0, False      # looked: how often somebody looked soon after it was computed
         self.last = counters["flushes"]    # when a trace last ended here, counted in flushes
         self.site, self.key = site, key
 
@@ -56,7 +56,7 @@ class State:
         return self.grow(key, inst, slots, values=len(inst.out_metas), nums=len(kinds), site=user_site())
 
     def awaited(self):
-        """Whether somebody looks at what is computed here as soon as it is, mostly."""
+        """Whether somebody looks soon after this is computed, mostly."""
         return 2 * self.looked >= self.seen
 
     def kept(self):
