@@ -42,3 +42,36 @@ def test_what_gives_an_inference_tensor_other_memory_is_refused_when_it_is_done(
     with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed"):
         write(a)
     assert a.shape == shape and a.tolist() == values
+
+
+@pytest.mark.parametrize("f", [torch.cummax, torch.cummin])
+def test_the_gradient_of_extremes_of_nothing_is_the_operand_itself(f):
+    x = torch.zeros(0, 3, requires_grad=True)
+    y = x * 2
+    assert torch.autograd.grad(f(y, 0)[0].sum(), y, create_graph=True)[0].grad_fn is y.grad_fn
+    assert torch.autograd.grad(f(x, 0)[0].sum(), x, create_graph=True)[0] is x
+    f(x * 2, 1)[0].sum().backward()
+    assert x.grad is not x and not x.grad.requires_grad
+
+
+WRITTEN = "torch::autograd::CopySlices"
+
+
+@pytest.mark.parametrize("view, names, grads", [
+    (torch.view_as_real, ["ViewAsRealBackward0", WRITTEN], [[0, 3, 3], [1, 1, 1]]),
+    (lambda c: c.conj(), ["ConjBackward0", WRITTEN], [[0, 3, 3], [1, 1, 1]]),
+    (lambda c: torch.view_as_real(c.t()), ["ViewAsRealBackward0", "AsStridedBackward0", WRITTEN], [[0, 1, 1], [3, 1, 1]]),
+    (lambda c: torch.view_as_real(c)[..., 0], ["AsStridedBackward0", "ViewAsRealBackward0", WRITTEN], [[0, 3, 3], [1, 1, 1]]),
+    (lambda c: c.imag.t(), ["AsStridedBackward0", "AsStridedBackward0", "ViewAsRealBackward0", WRITTEN], [[0, 0, 0], [0, 0, 0]]),
+    (lambda c: c.t()[1:], ["AsStridedBackward0", WRITTEN], [[0, 3, 1], [0, 3, 1]])])
+def test_the_history_of_a_view_made_again_after_a_write(view, names, grads):
+    x = torch.arange(6., dtype=torch.float64).reshape(2, 3).requires_grad_()
+    v = view(x.to(torch.complex128))
+    v[0].mul_(3)
+    node, seen = v.grad_fn, []
+    for _ in names:
+        seen.append(node.name())
+        node = node.next_functions[0][0]
+    assert seen == names
+    v.abs().sum().backward()
+    assert x.grad.tolist() == grads

@@ -510,6 +510,8 @@ def _apply(node, box, mode, part=None):
 
 def _passed(plan, given):
     """[(number of a gradient, number of what a plan is given)] where the one is the other as it is, and no view of it."""
+    if plan.twice == "operand":
+        return ((0, 0),)
     if isinstance(plan.vjp.inst.op, LazyOp) or not all([meta(x).numel for x in given]):        # nothing is made of nothing by any program
         return ()
     made = plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds)

@@ -135,6 +135,7 @@ def _negative(x):
 negate = ViewOp("_neg_view", _negative, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: _negative(v), _negative,
                 lambda inst, ct: -ct, lie=as_it_is)
 COMPUTED = frozenset((conjugate, negate))      # such a view does not show the memory as it is
+NO_WINDOWS = COMPUTED | {view_as_real, view_as_complex}        # nor does `as_strided` of the base give these
 
 
 def _get_bits(x, dtype, shape, strides):

@@ -74,7 +74,7 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
-  do not matter; they have a history all the same, which leads to zeros. Or a function of the Instance that gives one of these: what
+  do not matter; they have a history all the same, which leads to zeros. "operand": the first operand is its own gradient. Or a function of the Instance that gives one of these: what
   is given comes back as it is ("compared") for a single element, or none. A frozenset: the gradients of these operands have none.
 grad_back: the name of the grad_fn of its gradients, without "Backward0", where torch's is not MulBackward0; True: the same as its own; or a
   function of (Instance, numbers of the gradients that are wanted) that gives it in full, as `each_back` does.

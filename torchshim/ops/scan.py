@@ -103,7 +103,7 @@ def _extremes_on_host(ufunc):
 
 def _of_nothing(inst):
     """An empty operand is its own gradient."""
-    return "compared" if inst.in_metas[0].numel else "zeros"
+    return "compared" if inst.in_metas[0].numel else "operand"
 
 
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", plain_gradients=True, grad="CummaxBackward0", saves=("self",

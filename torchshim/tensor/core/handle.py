@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ...engine import Memory, TRACED, array_of, context, is_host, record, value_of
 from ...engine.direct import SMALL
-from ...ops.memory_views import as_strided as AS_STRIDED
+from ...ops.memory_views import NO_WINDOWS, as_strided as AS_STRIDED
 from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
 from . import graph
 from .graph import Node, retain_instead
@@ -178,9 +178,25 @@ def chain_node(base, steps):
     if not steps:
         inst = ALIAS.resolve(("AliasBackward0",), (meta(base),), "")
         return graph.make_node(inst, 1, (edge(base),), (None,), (None,), (None,), ())
+    for k, (inst, _) in enumerate(steps):
+        if inst.op in NO_WINDOWS:
+            break
+    else:
+        return _window_node(edge(base), read(base), steps)
+    # no window on the base's memory gives it: torch makes it again, a window of what is before and one for each view after
+    e, value = edge(base), read(base)
+    if k:
+        e = _window_node(e, value, steps[:k])
+    for step in steps[k:]:
+        e = graph.make_node(step[0], 1, (e,), (value,), (None,), (None,), step[1]) if step[0].op in NO_WINDOWS else (
+            _window_node(e, value, (step,)))
+    return e
+
+
+def _window_node(e, value, steps):
     insts, nums, kinds = split_steps(steps)
     inst = Get.of(insts).resolve((), (insts[0].in_metas[0],), kinds)
-    return graph.make_node(inst, 1, (edge(base),), (read(base),), (None,), (None,), nums)
+    return graph.make_node(inst, 1, (e,), (value,), (None,), (None,), nums)
 
 
 def log_edge(t):
