@@ -75,3 +75,19 @@ def test_the_history_of_a_view_made_again_after_a_write(view, names, grads):
     assert seen == names
     v.abs().sum().backward()
     assert x.grad.tolist() == grads
+
+
+@pytest.mark.parametrize("f, name", [
+    (lambda x: x.mean(), "sum"), (lambda x: x.mean(0), "sum"), (lambda x: x.var(), "sum"), (lambda x: x.std(), "sum"),
+    (lambda x: x[:, :1].var(0), "sum"), (lambda x: x.cummax(0), "cummax"), (lambda x: x.cummin(0), "cummin"),
+    (lambda x: x.median(0), "median"), (lambda x: x.nanmedian(0), "nanmedian"), (lambda x: x.nan_to_num(), "nan_to_num"),
+    (lambda x: x.logsumexp(0), "logsumexp"), (lambda x: x.kthvalue(1), "kthvalue"), (lambda x: x.abs(), "abs"),
+    (lambda x: x.frexp(), "frexp"), (lambda x: x.deg2rad(), "deg2rad"), (lambda x: F.relu6(x), "hardtanh")])
+def test_what_a_kernel_asks_of_a_form_with_out_is_refused_for_inference_tensors_that_require_grad(f, name):
+    with torch.inference_mode():
+        x = torch.ones(2, 2).requires_grad_()
+    with pytest.raises(RuntimeError, match=rf"^{name}\(\): functions with out=... arguments don't support automatic differentiation, but"):
+        f(x)
+    with torch.no_grad():
+        f(x)
+    assert not x.var(0).requires_grad and not x.sum().requires_grad and not x.median().requires_grad

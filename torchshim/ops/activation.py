@@ -36,7 +36,7 @@ def relu(self):
 
 
 @op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method", functional="inplace",
-    **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),))
+    **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),), by_out="hardtanh")
 def relu6(self):
     """x between 0 and 6."""
     return jnp.minimum(6, jnp.maximum(0, self))           # in this order a zero keeps its sign
@@ -57,7 +57,7 @@ def refuse_empty_range(self, min_val, max_val):
 
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward",
     inplace=True, functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range,
-    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros")
+    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros", by_out="hardtanh")
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
     low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)

@@ -36,7 +36,7 @@ def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
 
 
 @op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0", aliases=("special.logsumexp",),
-    saves=("self", "result"))
+    saves=("self", "result"), by_out="logsumexp")
 def logsumexp(self, dim, keepdim):
     """log of the sum of the exponentials along dimensions."""
     x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)

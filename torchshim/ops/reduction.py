@@ -101,7 +101,7 @@ def nansum(self, dim, keepdim, dtype):
 
 @op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("MeanBackward"),
     grad_back=lambda inst, needs: "DivBackward1",
-    out="floating dtype", lie=_spread_anew)
+    out="floating dtype", lie=_spread_anew, by_out="sum")
 def mean(self, dim, keepdim, dtype):
     """Mean of the elements, or along dimensions."""
     out = floating_result("mean", self, dtype)
@@ -296,8 +296,14 @@ def _without_degrees(inst):
     return "compared" if whole and m.numel <= (1 if correction is None else correction) else None
 
 
-declare_spread("var", "VarBackward0", var, twice=_without_degrees)
-declare_spread("std", "StdBackward0", std, saves=("self", "result"))
+def _by_sum(inst):
+    """One result is made by a loop of its own, which asks for the mean."""
+    m = inst.in_metas[0]
+    return "sum" if inst.out.numel == 1 and m.numel and m.dtype in (P.float32, P.float64) else None
+
+
+declare_spread("var", "VarBackward0", var, twice=_without_degrees, by_out=_by_sum)
+declare_spread("std", "StdBackward0", std, saves=("self", "result"), by_out=_by_sum)
 declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False, twice=_without_degrees)
 declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False, saves=("self", "result"))
 

@@ -92,6 +92,8 @@ which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
 copied: likewise a function of (Instance, numbers of the operands that want gradients): the numbers of those of which torch then keeps no
   more than what it made of them. bare: the operands that it keeps as tensors that count no writes but their own, as `_unsafe_view` gives.
+by_out: the function of torch whose form with `out=` its kernel calls, or a function of the Instance that tells; it refuses inference tensors
+  that require grad, for which nothing above the kernel stands.
 makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
@@ -149,7 +151,7 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None, copied=None, bare=(), inplace_keeps=False):
+                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -166,7 +168,7 @@ class Op(Operator):
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
-        self.copied, self.bare, self.inplace_keeps = copied, bare, inplace_keeps
+        self.copied, self.bare, self.inplace_keeps, self.by_out = copied, bare, inplace_keeps, by_out
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:

@@ -31,13 +31,13 @@ def magnitude(x):
     return _size(x) if is_float(x) else jnp.abs(x)
 
 
-@op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"))
+@op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"), by_out="abs")
 def abs(self):
     """The absolute value."""
     return magnitude(self)
 
 
-@op("absolute(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace="method", refuses=("abs_cpu", "b"))
+@op("absolute(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace="method", refuses=("abs_cpu", "b"), by_out="abs")
 def absolute(self):
     """The absolute value."""
     return magnitude(self)
@@ -156,7 +156,8 @@ def frac(self):
 
 
 @op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", elementwise=True, inplace=True,
-    grad="NanToNumBackward0", twice="compared", grad_for=real_alone, strides=lambda inst, self, *rest: kept_strides(self))
+    grad="NanToNumBackward0", twice="compared", grad_for=real_alone, strides=lambda inst, self, *rest: kept_strides(self),
+    by_out="nan_to_num")
 def nan_to_num(self, nan, posinf, neginf):
     """nan by 0, infinities by the largest finite numbers, or by what is given."""
     if is_complex(self):

@@ -107,14 +107,14 @@ def _of_nothing(inst):
 
 
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", plain_gradients=True, grad="CummaxBackward0", saves=("self",
-    "indices"), twice=_of_nothing, host=_extremes_on_host(np.maximum), grad_for=real_alone)
+    "indices"), twice=_of_nothing, host=_extremes_on_host(np.maximum), grad_for=real_alone, by_out="cummax")
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
 @op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice=_of_nothing,
-    host=_extremes_on_host(np.minimum), grad_for=real_alone)
+    host=_extremes_on_host(np.minimum), grad_for=real_alone, by_out="cummin")
 def cummin(self, dim):
     """Smallest element so far and where it is."""
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)

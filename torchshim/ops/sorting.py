@@ -230,7 +230,7 @@ def _kth_weight(inst):
 
 @op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="KthvalueBackward0", saves=("indices",), check=_check_kthvalue, sizes=("k",), ordered=1,
-    results=_kth_results, host=_kth_on_host, weight=_kth_weight, grad_for=real_alone)
+    results=_kth_results, host=_kth_on_host, weight=_kth_weight, grad_for=real_alone, by_out="kthvalue")
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)
@@ -351,14 +351,14 @@ def nanmedian(self):
 
 
 @op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    grad="MedianBackward1", saves=("indices",), twice="compared", plain_gradients=True)
+    grad="MedianBackward1", saves=("indices",), twice="compared", plain_gradients=True, by_out="median")
 def median_dim(self, dim, keepdim):
     """Lower medians along a dimension and where they are."""
     return _median_dim(self, dim, keepdim, False)
 
 
 @op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    grad="NanmedianBackward1", saves=("indices",), twice="compared")
+    grad="NanmedianBackward1", saves=("indices",), twice="compared", by_out="nanmedian")
 def nanmedian_dim(self, dim, keepdim):
     """Lower medians of what is not nan."""
     return _median_dim(self, dim, keepdim, True)

@@ -125,9 +125,9 @@ def _no_complex(name):
 
 
 deg2rad = declare("deg2rad", lambda x: x * np.asarray(math.pi / 180, x.dtype), "Degrees to radians.", "Deg2Rad",
-                  check=_no_complex("deg2rad"))
+                  check=_no_complex("deg2rad"), by_out="deg2rad")
 rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "Radians to degrees.", "Rad2Deg",
-                  check=_no_complex("rad2deg"))
+                  check=_no_complex("rad2deg"), by_out="rad2deg")
 
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
 erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"))
@@ -277,7 +277,7 @@ def _mantissa_jvp(primals, tangents):
 
 
 @op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0", seen=lambda inst: {0: None},
-    strides=lambda inst, self: (elementwise_strides((self,), self.shape),) * 2, twice="compared")
+    strides=lambda inst, self: (elementwise_strides((self,), self.shape),) * 2, twice="compared", by_out="frexp")
 def frexp(self):
     """self = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""
     if not is_float(self):

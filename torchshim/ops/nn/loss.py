@@ -507,7 +507,7 @@ def _check_soft_margin(x, target, *rest):
 
 
 @op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
-    grad_back="SoftMarginLossBackward", check=_check_soft_margin, half_steps=True, **_LOSS)
+    grad_back="SoftMarginLossBackward", check=_check_soft_margin, half_steps=True, by_out="soft_margin_loss", **_LOSS)
 def soft_margin_loss(self, target, reduction, half=None):
     """log(1 + exp(-target * self))."""
     return reduced(_soft_margin(self, target, half), reduction)

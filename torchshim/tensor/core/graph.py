@@ -372,6 +372,11 @@ INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use 
 def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
     """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
     if inference_leaves and tensors and all([unversioned(t) for t in tensors]) and not any([forward_only(e) for e in edges]):
+        by_out = getattr(inst.op, "by_out", None)
+        name = by_out(inst) if callable(by_out) else by_out
+        if name:
+            raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                               "arguments requires grad.")
         return None
     plan = inst.plans.get(needs)
     if plan is None:
