@@ -79,7 +79,7 @@ def test_the_history_of_a_view_made_again_after_a_write(view, names, grads):
 
 @pytest.mark.parametrize("f, name", [
     (lambda x: x.mean(), "sum"), (lambda x: x.mean(0), "sum"), (lambda x: x.var(), "sum"), (lambda x: x.std(), "sum"),
-    (lambda x: x[:, :1].var(0), "sum"), (lambda x: x.cummax(0), "cummax"), (lambda x: x.cummin(0), "cummin"),
+    (lambda x: x.cummax(0), "cummax"), (lambda x: x.cummin(0), "cummin"),
     (lambda x: x.median(0), "median"), (lambda x: x.nanmedian(0), "nanmedian"), (lambda x: x.nan_to_num(), "nan_to_num"),
     (lambda x: x.logsumexp(0), "logsumexp"), (lambda x: x.kthvalue(1), "kthvalue"), (lambda x: x.abs(), "abs"),
     (lambda x: x.frexp(), "frexp"), (lambda x: x.deg2rad(), "deg2rad"), (lambda x: F.relu6(x), "hardtanh")])
