@@ -1,6 +1,7 @@
 """What a trace keeps and writes, as PyTorch 2.13 does: names, types, wrapped functions, containers, scopes, files, messages."""
 import collections
 import copy
+import inspect
 import math
 import operator
 import pickle
@@ -256,3 +257,21 @@ def test_a_module_as_a_package(tmp_path):
     text = (tmp_path / "made" / "module.py").read_text()
     assert "class Made(torch.nn.Module):" in text and "    def forward(self, x, flag_1 = True):" in text
     assert sorted(p.name for p in (tmp_path / "made").iterdir()) == ["__init__.py", "a.pt", "module.py", "state_dict.pt"]
+
+
+@pytest.mark.parametrize("name, error, text", [
+    ("adaptive_avg_pool2d", RuntimeError, "'len' is not supported in symbolic tracing by default"),
+    ("adaptive_max_pool3d_with_indices", RuntimeError, "'len' is not supported in symbolic tracing by default"),
+    *[(name, fx.proxy.TraceError, "cannot be used as inputs to control flow") for name in ("embedding", "grid_sample")],
+    *[(name, fx.proxy.TraceError, "Proxy object cannot be iterated") for name in ("fold", "unfold", "lp_pool2d", "max_unpool1d",
+                                                                                             "max_unpool3d")]])
+def test_functions_looked_into_stop_where_torchs_do(name, error, text, monkeypatch):
+    for look in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
+        monkeypatch.setattr(F, look, lambda *args, **kwargs: False, raising=False)
+    with pytest.raises(error, match=text):
+        fx.symbolic_trace(getattr(F, name))
+
+
+def test_pools_that_are_bindings_say_their_types():
+    said = inspect.signature(F.avg_pool2d).parameters
+    assert said["input"].annotation is torch.Tensor and said["ceil_mode"].annotation is bool

@@ -357,6 +357,13 @@ def test_sequences_shorter_than_their_length_are_packed_as_far_as_they_go():
     assert packed.data.tolist() == [0, 1, 2, 3, 4] and packed.batch_sizes.tolist() == [2, 2, 1, 1]
 
 
+@pytest.mark.parametrize("shape, lengths, batch_first", [((0, 0), [], False), ((2, 0, 3), [1, 1], True), ((2, 0, 3), [], False),
+                                                         ((0, 1, 10), torch.ones(11, 2), True)])
+def test_nothing_is_not_packed(shape, lengths, batch_first):
+    with pytest.raises(RuntimeError, match="^Cannot pack empty tensors.$"):
+        torch.nn.utils.rnn.pack_padded_sequence(torch.ones(shape), lengths, batch_first)
+
+
 def test_the_norm_of_complex_gradients_is_real():
     p = torch.nn.Parameter(torch.ones(2, dtype=torch.complex64))
     p.grad = torch.full((2,), 3 + 4j)

@@ -54,3 +54,17 @@ def test_samples_of_fractional_pools_fit_the_input():
     samples = torch.rand(3, 2, 2)
     made = F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=samples)
     assert made.shape == (1, 2, 3, 3) and torch.equal(made, F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=samples[:1]))
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: F.max_unpool3d(torch.ones(1, 3, 1, 1, 1), torch.zeros(1, 3, 1, 1, 1, dtype=torch.int64), [1, 1]), RuntimeError,
+     r"There should be exactly three elements \(depth, height, width\) in output_size, but got 2 elements."),
+    (lambda: F.max_unpool2d(torch.ones(1, 1, 1, 2), torch.tensor([[[[0, 1]]]]), [1]), RuntimeError,
+     r"There should be exactly two elements \(height, width\) in output_size, but got 1 elements."),
+    (lambda: F.max_unpool1d(torch.ones(1, 1, 2), torch.tensor([[[0, 1]]]), [2, 2]), IndexError, "tuple index out of range"),
+    (lambda: F.unfold(torch.ones(1, 1, 4, 4), (2,)), RuntimeError, "It is expected kernel_size equals to 2, but got size 1"),
+    (lambda: F.lp_pool2d(torch.ones(1, 1, 4, 4), 2, [2, 2, 2]), ValueError, "too many values to unpack"),
+    (lambda: F.adaptive_avg_pool2d(torch.ones(1, 1, 4, 4), (2, 2, 2, 2)), ValueError, "Input dimension should be at least 5")])
+def test_sizes_of_another_number(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

@@ -17,7 +17,19 @@ def _hooked():
 
 
 HALF, INT = torch.zeros(2, dtype=torch.float16), torch.tensor([5], dtype=torch.uint8)
+NEW = """new() received an invalid combination of arguments - got (%s), but expected one of:
+ * (*, torch.device device = None)
+%s * (torch.Storage storage)
+ * (Tensor other)
+ * (tuple of ints size, *, torch.device device = None)
+ * (object data, *, torch.device device = None)
+"""
+MISFIT = "      didn't match because some of the arguments have invalid types: (%s)\n"
 REFUSED = [
+    (lambda: torch.LongTensor((6, 0), 1, 1, 0), TypeError, NEW % ("tuple, int, int, int", "")),
+    (lambda: torch.Tensor(torch.Size([2]), 3), TypeError, NEW % ("torch.Size, int", MISFIT % "!torch.Size of (int,)!, !int!")),
+    (lambda: torch.FloatTensor(torch.ones(2), 1), TypeError, NEW % ("Tensor, int", MISFIT % "!Tensor!, !int!")),
+    (lambda: torch.add(torch.Size([2]), 1), TypeError, "add(): argument 'input' (position 1) must be Tensor, not torch.Size"),
     (lambda: HALF.clone().fill_(70000), RuntimeError, "value cannot be converted to type c10::Half without overflow"),
     (lambda: HALF.clone().fill_(65504.1), RuntimeError, "value cannot be converted to type c10::Half without overflow"),
     (lambda: HALF.bfloat16().fill_(1e39), RuntimeError, "value cannot be converted to type c10::BFloat16 without overflow"),

@@ -1,6 +1,7 @@
 """The types of the parameters of torch.nn.functional's functions, for those who ask `inspect.signature`."""
 from __future__ import annotations
 
+import inspect
 import types
 
 from ...tensor.core.tensor import Tensor
@@ -25,8 +26,10 @@ def annotate(functions):
     """Give functions of torch.nn.functional their types: what a parameter is follows from its name,
     and a default of None makes it optional."""
     for f in functions:
+        said = getattr(f, "__signature__", None)               # of one that takes out=, too
+        shown = f
         if type(f) is types.FunctionType:
-            f = f.__dict__.get("__wrapped__", f)
+            f = inspect.unwrap(f)
         if type(f) is types.FunctionType and not f.__annotations__:
             code, defaults = f.__code__, f.__defaults__ or ()
             names = code.co_varnames[:code.co_argcount]
@@ -34,3 +37,6 @@ def annotate(functions):
             made = {n: (_MAYBE if k >= first and defaults[k - first] is None else _OF)[n] for k, n in enumerate(names) if n in _OF}
             made["return"] = Tensor
             f.__annotations__ = made
+            if said is not None:
+                parameters = [p.replace(annotation=made.get(p.name, p.empty)) for p in said.parameters.values()]
+                shown.__signature__ = said.replace(parameters=parameters, return_annotation=Tensor)

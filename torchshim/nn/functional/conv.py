@@ -1,6 +1,8 @@
 """Convolutions: torch's arguments made those of the one operator `convolution`."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...ops.nn import conv as ops
 from ...ops.registry import T
 from ...tensor.api.bind import function, type_name
@@ -22,6 +24,13 @@ def numbers(value, dims):
     if value.__class__ is bool:
         raise TypeError("expected an int or a tuple of ints, not bool")
     return (value.__index__(),) * dims
+
+
+def spread(value, dims):
+    """The same where torch's function is written in Python: all that can be iterated is taken, and left as long as it is."""
+    if value.__class__ is not int and isinstance(value, Iterable):
+        return tuple([v.__index__() for v in value])
+    return numbers(value, dims)
 
 
 def _tensors(name, input, weight, bias):

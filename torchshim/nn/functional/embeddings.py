@@ -21,6 +21,8 @@ def _out_of_range(_):
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """weight[input]. padding_idx: a row without gradient; max_norm: rows that are longer are scaled down in place first."""
+    if padding_idx is not None and padding_idx and not -weight.size(0) <= padding_idx < weight.size(0):
+        raise AssertionError("Padding_idx must be within num_embeddings")
     if not isinstance(weight, TensorBase) or not isinstance(input, TensorBase):
         bad, what, at = (weight, "weight", 1) if not isinstance(weight, TensorBase) else (input, "indices", 2)
         raise TypeError(f"embedding(): argument '{what}' (position {at}) must be Tensor, not {type_name(bad)}")
@@ -29,12 +31,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         raise RuntimeError("'weight' must be 2-D")
     rows = weight._ts_meta.shape[0]
-    if padding_idx is None:
-        padding_idx = -1
-    else:
-        if not -rows <= padding_idx < rows:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= rows
+    padding_idx = -1 if padding_idx is None else padding_idx % rows if rows else 0
     whole = c_name(input._ts_meta.dtype) in ("Long", "Int")
     if max_norm is not None:
         if not whole:

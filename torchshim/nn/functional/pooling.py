@@ -16,7 +16,7 @@ from ...tensor.core.dispatch import apply
 from ...tensor.core.memory_format import lies_channels_last
 from ...tensor.core.settings import alert_nondeterministic
 from ...tensor.core.write import born_written, needs_grad
-from .conv import numbers
+from .conv import numbers, spread
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 _AXES = {2: "HW", 3: "THW"}
@@ -217,6 +217,10 @@ def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 def _lp_pool(dims, input, norm_type, kernel_size, stride, ceil_mode):
+    if dims == 2:
+        _, _ = spread(kernel_size, dims)
+    elif dims == 3:
+        _, _, _ = spread(kernel_size, dims)
     if norm_type in (math.inf, -math.inf):
         size = input.abs() if norm_type > 0 else -input.abs()
         best = _max_pool(dims, size, kernel_size, stride, 0, 1, ceil_mode, False)
@@ -244,13 +248,13 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 # -- adaptive ---------------------------------------------------------------------------------------------------------
 def _targets(name, input, output_size, dims):
     """The output size, with the input's own where it says None."""
+    if dims > 1 and not isinstance(output_size, int) and len(input.shape) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(given) != dims:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})" if dims == 1 else
                            f"{name}: output_size must be {dims}" if "avg" in name else
                            f"{name}(): internal error: output_size.size() must be {dims}")
-    if dims > 1 and isinstance(output_size, (tuple, list)) and len(input.shape) <= dims:
-        raise ValueError(f"Input dimension should be at least {dims + 1}")
     sizes = (1,) * dims + tuple(input.shape)
     return tuple([n if g is None else g.__index__() for g, n in zip(given, sizes[-dims:])])
 
@@ -432,11 +436,15 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 # -- unpooling --------------------------------------------------------------------------------------------------------
 def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
     alert_nondeterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
-    kernel, stride, padding = numbers(kernel_size, dims), numbers(kernel_size if stride is None else stride, dims), numbers(padding, dims)
+    kernel, stride, padding = [spread(v, dims) for v in (kernel_size, kernel_size if stride is None else stride, padding)]
     target = _unpooled_size(tuple(input.shape), kernel, stride, padding, output_size)
     shape, least = tuple(input.shape), dims + 1
     if indices._ts_meta.dtype != np.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {P.c_name(indices._ts_meta.dtype)}")
+    if len(target) != dims:
+        axes, given = ("two elements (height, width)", len(target) + (dims == 1)) if dims < 3 else (
+            "three elements (depth, height, width)", len(target))
+        raise RuntimeError(f"There should be exactly {axes} in output_size, but got {given} elements.")
     if len(shape) not in (least, least + 1):
         word = {1: "max_unpooling2d", 2: "max_unpooling2d", 3: "max_unpooling3d"}[dims]
         raise RuntimeError(f"Input to {word} should be a {least}d or {least + 1}d Tensor, but got a tensor with {len(shape)} dimensions.")
@@ -453,7 +461,7 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
 
 def _unpooled_size(shape, kernel, stride, padding, output_size):
     dims = len(kernel)
-    usual = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(shape[-dims:], kernel, stride, padding))
+    usual = tuple([(shape[d - dims] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(dims)])
     if output_size is None:
         return usual
     given = tuple(output_size)

@@ -12,7 +12,7 @@ from ...tensor.api.looked_up import looked_up
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import TensorBase
 from . import pooling
-from .conv import numbers
+from .conv import spread
 
 #: mode -> (dimensions of the input it takes, the operator's mode); None: any number of spatial dimensions from 1 to 3
 _MODES = {"nearest": (None, "nearest"), "nearest-exact": (None, "nearest-exact"), "area": (None, "area"), "linear": (3, "linear"),
@@ -131,7 +131,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
     mode: "bilinear", "nearest" or "bicubic" (4-D); padding_mode: what is outside: "zeros", the "border", or its "reflection".
     """
-    if mode not in _SAMPLING:
+    if all([mode != known for known in _SAMPLING]):            # compared as in torch, whose comparisons stop a symbolic mode
         raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
     if padding_mode not in _OUTSIDE:
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
@@ -169,7 +169,7 @@ def affine_grid(theta, size, align_corners=None):
 def _pairs(**given):
     made = []
     for what, value in given.items():
-        pair = numbers(value, 2)
+        pair = spread(value, 2)
         if len(pair) != 2:
             raise RuntimeError(f"It is expected {what} equals to 2, but got size {len(pair)}")
         made.append(pair)

@@ -92,19 +92,27 @@ def invert_permutation(permutation):
                                                          FUNCTIONS["arange"](permutation.numel(), device=permutation.device))
 
 
+def _not_lengths(x):
+    return RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {x.dim()}D {x.device} Long tensor")
+
+
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """Pack (time, batch, ...), or (batch, time, ...) with batch_first, whose sequences have these lengths (looks at them).
 
     enforce_sorted: the lengths must fall already; else the sequences are brought in that order.
     """
     lengths = lengths.long() if isinstance(lengths, Tensor) else tensor_from(np.array([int(n) for n in lengths], np.int64))
-    if not lengths.is_cpu or lengths.dim() != 1:
-        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor")
+    if not lengths.is_cpu:
+        raise _not_lengths(lengths)
     order = None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
+    if lengths.dim() != 1:
+        raise _not_lengths(lengths)
     if batch_first:
         input = input.transpose(0, 1)
     if input.shape[1] != lengths.shape[0]:

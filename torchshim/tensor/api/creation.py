@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
 from .looked_up import looked_up
+from .misfits import misfit
 from .out import refuse_history
 from .signatures import ask_parser, guarded
 from .views import ints, warn_once
@@ -542,6 +544,12 @@ def on_storage(storage, dtype):
     return s._tensor(dtype) if not rest else s._bytes()[:s.nbytes() - rest].view(dtype)
 
 
+#: What torch's error says that the old constructors take.
+_LEGACY_FORMS = [types.SimpleNamespace(pieces=said.split(", ")) for said in (
+    "*, torch.device device = None", "torch.Storage storage", "Tensor other", "tuple of ints size, *, torch.device device = None",
+    "object data, *, torch.device device = None")]
+
+
 def legacy(args, dtype=None, device=None, kind="cpu"):
     """The old constructors, torch.Tensor(...) and torch.LongTensor(...): of sizes, a sequence, an array or a tensor. `kind`: the type of
     device that theirs are on."""
@@ -549,6 +557,8 @@ def legacy(args, dtype=None, device=None, kind="cpu"):
     if device.type != kind:
         raise RuntimeError(f"legacy constructor expects device type: {kind} but device type: {device.type} was passed")
     data = args[0] if args else 0
+    if len(args) > 1 and (isinstance(data, Size) or number(data).__class__ is not int):
+        raise misfit("new", _LEGACY_FORMS, args, {})
     if isinstance(data, TensorBase):
         if dtype is not None and data.dtype is not dtype:
             raise TypeError(f"expected TensorOptions(dtype={P.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...ops.registry import REQUIRED
 from ..core.handle import TensorBase
+from ..core.size import Size
 from .parameters import OTHER_NAMES, fits_element, kind, shown_name, takes, type_name
 
 _ABSENT = object()
@@ -127,10 +128,10 @@ def _compared(pieces, args, kwargs):
 
 def described(x):
     """How a comparison of types shows an argument."""
-    if not isinstance(x, (list, tuple)) or type(x) not in (list, tuple):
+    if type(x) not in (list, tuple, Size):
         return type_name(x)
     of = ", ".join(map(type_name, x))
-    return f"tuple of ({of}{',' * (len(x) == 1)})" if type(x) is tuple else f"list of [{of}]"
+    return f"list of [{of}]" if type(x) is list else f"{type_name(x)} of ({of}{',' * (len(x) == 1)})"
 
 
 def hashed(names):

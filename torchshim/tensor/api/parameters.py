@@ -11,6 +11,7 @@ from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase
 from ..core.layout import layout as torch_layout
 from ..core.memory_format import memory_format
+from ..core.size import Size
 
 #: NumPy's names of parameters.
 OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
@@ -20,7 +21,7 @@ _PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "D
 
 def type_name(x):
     """How torch's argument errors call a type."""
-    if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format)):
+    if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format, Size)):
         return f"torch.{type(x).__name__}"
     c = type(x)
     return "Tensor" if isinstance(x, TensorBase) else f"numpy.{c.__name__}" if c.__module__ == "numpy" else c.__name__
