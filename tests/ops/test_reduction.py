@@ -244,3 +244,17 @@ def test_a_diagonal_gives_its_gradient_back():
     for k in range(3):
         expected[k, :, k + 1] = torch.tensor([1.0 + k, 1.0 + k + 3])
     assert x.grad.tolist() == expected.tolist() and x.grad.is_contiguous()
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_logcumsumexp_of_infinite_complex_numbers(dtype):
+    inf, nan = math.inf, math.nan
+    x = torch.tensor([complex(-inf, 4), complex(-inf, 1), 1.2 + 2.1j, complex(inf, 0), complex(inf, 1), complex(inf, 3), complex(nan, 2)],
+                     dtype=dtype)
+    parts = [(z.real, z.imag) for z in x.logcumsumexp(0).tolist()]
+    assert parts[:2] == [(-inf, 0)] * 2 and parts[2] == pytest.approx((1.2, 2.1)) and parts[3] == (inf, 0)
+    assert parts[4] == pytest.approx((inf, math.pi / 4)) and parts[5][0] == inf
+    assert all([math.isnan(v) for v in (parts[5][1], *parts[6])])
+    x = torch.tensor([1 + 1j, 2 + 1j], dtype=dtype, requires_grad=True)
+    x.logcumsumexp(0)[1].abs().backward()
+    assert x.grad.tolist() == [pytest.approx(0.246862 + 0.106726j, abs=1e-4), pytest.approx(0.671041 + 0.290110j, abs=1e-4)]

@@ -153,17 +153,41 @@ def logcumsumexp(self, dim):
 def _complex_logcumsumexp(x, d):
     """One after the other as torch does: the imaginary part is not wrapped to (-pi, pi], so the order shows."""
     def add(so_far, z):
-        swap = jnp.real(z) < jnp.real(so_far)
-        low, high = jnp.where(swap, z, so_far), jnp.where(swap, so_far, z)
-        same = (jnp.real(low) == jnp.real(high)) & jnp.isinf(jnp.real(low))
-        gap = jnp.where(same, 0, low - jnp.where(same, 0, high))
-        out = jnp.where(same & (jnp.real(low) < 0), low, jnp.log1p(jnp.exp(gap)) + high)
+        z_is_low = jnp.real(z) < jnp.real(so_far)
+        low, high = jnp.where(z_is_low, z, so_far), jnp.where(z_is_low, so_far, z)
+        infinite = (jnp.real(low) == jnp.real(high)) & jnp.isinf(jnp.real(low))
+        finite = jnp.isfinite(jnp.real(low) - jnp.real(high))
+        gap = jnp.where(finite, low, 0) - jnp.where(finite, high, 0)
+        size = jnp.exp(jnp.real(gap))
+        ratio = jnp.where(finite, jax.lax.complex(size * jnp.cos(jnp.imag(gap)), size * jnp.sin(jnp.imag(gap))), 0)
+        alike = jnp.where(jnp.real(low) < 0, low, jax.lax.stop_gradient(_sum_of_infinite(low, high)))
+        out = jnp.where(infinite, alike, _log1p(ratio) + high)
+        out = jnp.where(jnp.isnan(z) | jnp.isnan(so_far), nan, out)
         return out, out
     rows = jnp.moveaxis(x, d, 0)
     if not rows.shape[0]:
         return x
-    _, rest = scan(add, rows[0], rows[1:])
-    return jnp.moveaxis(jnp.concatenate([rows[:1], rest]), 0, d)
+    nan = jnp.asarray(complex(np.nan, np.nan), x.dtype)
+    first = jnp.where(jnp.isnan(rows[0]), nan, jnp.where(jnp.real(rows[0]) == -np.inf, jnp.asarray(-np.inf, x.dtype), rows[0] + 0))
+    _, rest = scan(add, first, rows[1:])
+    return jnp.moveaxis(jnp.concatenate([first[None], rest]), 0, d)
+
+
+def _log1p(z):
+    """As torch has it: by log1p near 0, else by the absolute value."""
+    x, y = jnp.real(z), jnp.imag(z)
+    near = jnp.abs(z) < 0.5
+    square = jnp.where(near, x * (2 + x) + y * y, 0)
+    far = jnp.log(jnp.hypot(jnp.where(near, 0, x) + 1, y))
+    return jax.lax.complex(jnp.where(near, jnp.where(square == 0, x, jnp.log1p(square) / 2), far), jnp.arctan2(y, x + 1))
+
+
+def _sum_of_infinite(a, b):
+    """log(exp(a) + exp(b)) of two numbers whose real parts are infinite: what is left is the angle, where there is one."""
+    def side(part, *of):
+        return sum([jnp.where(jnp.isfinite(z.imag), jnp.where(part(z.imag) == 0, 0, part(z.imag) * np.inf), np.nan) for z in of])
+    re, im = side(jnp.cos, a, b), side(jnp.sin, a, b)
+    return jax.lax.complex(jnp.where(jnp.isinf(re) | jnp.isinf(im), np.inf, np.nan).astype(re.dtype), jnp.arctan2(im, re))
 
 
 @op("diff.some(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", plain_gradients=True,
