@@ -31,8 +31,9 @@ def compiles(monkeypatch):
     monkeypatch.setattr(policy, "_compile", compile_)
     monkeypatch.setattr(pieces.PieceProgram, "__init__", init)
     monkeypatch.setattr(cost, "PATIENCE", 0)
-    for saved_by_none in ("MARGIN", "CALL", "RESULT", "INPUT"):
+    for saved_by_none in ("MARGIN", "CALL", "RESULT", "INPUT", "RECORD"):
         monkeypatch.setattr(cost, saved_by_none, 0)
+    monkeypatch.setattr(cost, "AWAITED", (0, 0, 0))
     return states, made
 
 
