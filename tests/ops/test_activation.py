@@ -117,3 +117,23 @@ def test_the_gradient_of_gelu_is_infinite_where_its_cotangent_is():
     x = torch.tensor([0.0, 1.0], dtype=torch.float64, requires_grad=True)
     F.gelu(x).backward(torch.tensor([-torch.inf, torch.inf], dtype=torch.float64))
     assert x.grad.tolist() == [-torch.inf, torch.inf]
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda x: F.elu_(x, alpha=-2), "elu"), (lambda x: F.elu(x, -2.0, inplace=True), "elu"), (lambda x: F.celu_(x, alpha=-2), "elu"),
+    (lambda x: F.celu(x, -2.0, True), "elu"), (lambda x: F.leaky_relu_(x, -2), "leakyReLu"),
+    (lambda x: F.leaky_relu(x, -0.5, True), "leakyReLu"), (lambda x: F.rrelu_(x, -5.0, 1.0), "leakyReLu")])
+def test_negative_slopes_in_place_have_no_gradient(f, text):
+    x = torch.tensor([-1.0, 1.0], requires_grad=True)
+    y = f(x.clone())
+    assert torch.equal(y, f(x.detach().clone()))
+    with pytest.raises(RuntimeError, match=f"^In-place {text} backward calculation is triggered with a negative slope"):
+        y.sum().backward()
+
+
+def test_other_slopes_in_place_have_theirs():
+    for f, slope in ((lambda x: F.leaky_relu_(x, 0.0), 0), (lambda x: F.elu_(x, 0.0), 0), (lambda x: F.rrelu_(x, -5.0, -5.0, True), -5),
+                     (lambda x: F.leaky_relu(x, -2.0), -2)):
+        x = torch.tensor([-1.0, 1.0], requires_grad=True)
+        f(x.clone()).sum().backward()
+        assert x.grad.tolist() == [slope, 1]

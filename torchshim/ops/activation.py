@@ -64,6 +64,19 @@ def hardtanh(self, min_val, max_val):
     return jnp.minimum(high, jnp.maximum(low, self))
 
 
+def _no_negative_slope(text):
+    """back_refuses: in place only the result is kept, which of a negative slope does not tell the operand's sign."""
+    text += (" backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward "
+             "function with a negative slope, please call out-of-place version instead.")
+    if "leaky" in text:
+        text += (" File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
+                 "with negative slope")
+    return lambda inst, needs: text if inst.op.writes and inst.layout[1].__class__ in (int, float) and inst.layout[1] < 0 else None
+
+
+_LEAKY = _no_negative_slope("In-place leakyReLu")
+
+
 def _leaky_on_host(inst):
     slope = inst.layout[1]
     if inst.in_metas[0].dtype in (P.float32, P.float64) and (slope is SF or slope.__class__ is float):
@@ -71,7 +84,7 @@ def _leaky_on_host(inst):
 
 
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", lie=chosen, grad="LeakyReluBackward0", grad_back="LeakyReluBackward",
-    inplace=True,
+    inplace=True, back_refuses=_LEAKY,
     inplace_grad="LeakyReluBackward1", inplace_keeps=True, functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
     rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
     host=_leaky_on_host)
@@ -81,7 +94,7 @@ def leaky_relu(self, negative_slope):
 
 
 @op("rrelu.mean(Tensor self, Scalar slope) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
-    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"), strides=contiguous, twice="zeros")
+    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"), strides=contiguous, twice="zeros", back_refuses=_LEAKY)
 def rrelu(self, slope):
     """x, times the slope below 0."""
     return jnp.where(self > 0, self, self * slope)
@@ -158,7 +171,10 @@ def _elu_slope(x, alpha, scale=1.0, slope=1.0):
     return jnp.where(x <= 0, scale * alpha * slope * jnp.exp(below * slope), scale)
 
 
-@op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", grad="EluBackward0", grad_back="EluBackward", inplace=True, inplace_grad="EluBackward1",
+_ELU = _no_negative_slope("In-place elu")
+
+
+@op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", back_refuses=_ELU, grad="EluBackward0", grad_back="EluBackward", inplace=True, inplace_grad="EluBackward1",
     inplace_keeps=True, functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, rule=(lambda out, x, alpha: _elu_slope(x, alpha),))
 def elu(self, alpha):
     """x above 0, alpha * (exp(x) - 1) below."""
@@ -188,7 +204,7 @@ def _by_float(alpha, dtype):
 
 @op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", out=False, grad="CeluBackward0", grad_back="EluBackward",
     inplace=True, inplace_grad="CeluBackward1", inplace_keeps=True, functional="inplace", method=False, refuses=("elu_cpu", "bic"),
-    precheck=refuse_zero_alpha,
+    precheck=refuse_zero_alpha, back_refuses=_ELU,
     rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, _by_float(alpha, x.dtype)).astype(out.dtype),))
 def celu(self, alpha):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""

@@ -228,6 +228,8 @@ def call(op, args, name=None, first=1):
 def call_inplace(op, args, name=None, first=1):
     """The in-place form: writes into the first argument and returns it."""
     tensors, layout, nums, kinds = prepare(op, args, name, first)
+    if op.inplace_keeps and kinds and nums[0] < 0:             # of such a slope backward asks, so that the operator has to know it
+        layout, nums, kinds = (layout[0], nums[0]), [], ""
     overlap = op.overlap
     if callable(overlap):
         made = overlap(op, tensors[0], layout)

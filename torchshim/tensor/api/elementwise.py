@@ -338,6 +338,8 @@ def _rrelu(input, lower, upper, training, inplace, generator=None):
         return apply_inplace(NOISY.inplace_op, (input, noise), NOISY.layout) if inplace else apply2(NOISY, input, noise, NOISY.layout)
     slope = (lower + upper) / 2
     nums, layout = (slope,), (T, SF)
+    if inplace and slope < 0:                  # which backward refuses
+        return apply_inplace(RRELU.inplace_op, (input,), (T, slope))
     if inplace:
         return apply_inplace(RRELU.inplace_op, (input,), layout, nums, "f")
     return apply(RRELU, (input,), layout, nums, "f")
