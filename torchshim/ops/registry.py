@@ -74,7 +74,8 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
-  do not matter; they have a history all the same, which leads to zeros. "operand": the first operand is its own gradient. Or a function of the Instance that gives one of these: what
+  do not matter; they have a history all the same, which leads to zeros. "operand": the first operand is its own gradient.
+  Or a function of the Instance that gives one of these: what
   is given comes back as it is ("compared") for a single element, or none. A frozenset: the gradients of these operands have none.
 grad_back: the name of the grad_fn of its gradients, without "Backward0", where torch's is not MulBackward0; True: the same as its own; or a
   function of (Instance, numbers of the gradients that are wanted) that gives it in full, as `each_back` does.
@@ -92,8 +93,8 @@ which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
 copied: likewise a function of (Instance, numbers of the operands that want gradients): the numbers of those of which torch then keeps no
   more than what it made of them. bare: the operands that it keeps as tensors that count no writes but their own, as `_unsafe_view` gives.
-by_out: the function of torch whose form with `out=` its kernel calls, or a function of the Instance that tells; it refuses inference tensors
-  that require grad, for which nothing above the kernel stands.
+by_out: the function of torch whose form with `out=` its kernel calls, or a function of the Instance that tells; it refuses inference
+  tensors that require grad, for which nothing above the kernel stands.
 makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
