@@ -91,3 +91,16 @@ def test_what_a_kernel_asks_of_a_form_with_out_is_refused_for_inference_tensors_
     with torch.no_grad():
         f(x)
     assert not x.var(0).requires_grad and not x.sum().requires_grad and not x.median().requires_grad
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacrev, lambda f: lambda x: torch.func.vjp(f, x)[1](torch.ones(()))[0]])
+def test_a_view_that_lost_its_history_tells_so_where_the_function_uses_it(transform):
+    base = torch.ones(3, requires_grad=True).clone()
+    x, w, seen = base.unbind()[2], torch.ones((), requires_grad=True), []
+    base += 1
+    with pytest.raises(RuntimeError, match="Output 2 of Unbind is a view and its base"):
+        transform(lambda x: (seen.append(1), x * 2)[1])(x)
+    assert seen == [1]
+    assert transform(lambda x: w * 2)(x) == 0
+    with pytest.raises(ZeroDivisionError):
+        transform(lambda x: 1 / 0)(x)

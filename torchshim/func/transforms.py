@@ -32,7 +32,13 @@ def _counting(x):
 def _inner(x, dual):
     """`x` as an input that can be differentiated alone: whatever history it has stays behind it. `dual`: as what has a tangent, which is a
     view of it in torch."""
-    if edge(x) is None:
+    try:
+        e = edge(x)
+    except RuntimeError:
+        if dual:
+            raise
+        return x                               # a view that lost its history: who uses it is told
+    if e is None:
         return leaf(_counting(x) if is_inference(x) else x.detach())
     y = x.view_as(x)
     if is_inference(x):                        # whose views have no history
@@ -75,7 +81,7 @@ class _Run:
             self.ins = copies = [_inner(x, hooks) if isinstance(x, TensorBase) else x for x in given]
             if hooks:                          # forward mode lets the function write to its arguments
                 self.ins = [_writable(t) if isinstance(t, TensorBase) else t for t in copies]
-            self.starts = [edge(t) if isinstance(t, TensorBase) else None for t in self.ins]
+            self.starts = [edge(leaf(t.detach()) if t is x else t) if isinstance(t, TensorBase) else None for t, x in zip(self.ins, given)]
             full = list(args)
             for k, a in zip(which, tree_unflatten(self.ins, self.form)):
                 full[k] = a
