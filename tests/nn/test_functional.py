@@ -334,3 +334,14 @@ def test_ids_of_bags_that_are_no_rows():
             F.embedding_bag(torch.tensor([-1]), weight, begin, **how)
     with pytest.raises(RuntimeError, match=r"Index 1 of input takes value 3 which is not in the valid range \[0, 3\)"):
         F.embedding_bag(torch.tensor([0, 3]), weight, begin)
+
+
+@pytest.mark.parametrize("f", [F.softmax, F.log_softmax, F.softmin])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_softmax_in_another_dtype_is_that_of_the_cast_input(f, dtype):
+    x = torch.linspace(-3, 3, 100).to(dtype).requires_grad_()
+    y, z = f(x, 0, dtype=torch.float32), x.detach().float().requires_grad_()
+    assert y.grad_fn.next_functions[0][0].name() == "ToCopyBackward0" and torch.equal(y, f(z, 0))
+    weights = torch.linspace(0, 1, 100)
+    (y * weights).sum().backward(), (f(z, 0) * weights).sum().backward()
+    assert torch.equal(x.grad, z.grad.to(dtype))

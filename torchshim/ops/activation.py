@@ -174,7 +174,8 @@ def _elu_slope(x, alpha, scale=1.0, slope=1.0):
 _ELU = _no_negative_slope("In-place elu")
 
 
-@op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", back_refuses=_ELU, grad="EluBackward0", grad_back="EluBackward", inplace=True, inplace_grad="EluBackward1",
+@op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", back_refuses=_ELU, grad="EluBackward0",
+    grad_back="EluBackward", inplace=True, inplace_grad="EluBackward1",
     inplace_keeps=True, functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, rule=(lambda out, x, alpha: _elu_slope(x, alpha),))
 def elu(self, alpha):
     """x above 0, alpha * (exp(x) - 1) below."""

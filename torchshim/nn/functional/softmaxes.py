@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...engine import context, warn
 from ...ops.nn import softmax as ops
 from ...tensor.api.bind import call
+from ...tensor.core.dtype import dtype as torch_dtype
 from ...tensor.core.handle import TensorBase
 from ...tensor.core.memory_format import FORMATS
 
@@ -15,25 +16,32 @@ def _dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
 
 
+def _as_asked(input, dtype):
+    """The input in the dtype that is asked for: cast by an operator of its own, as in torch, so that what follows is the usual softmax."""
+    if dtype is None or not isinstance(dtype, torch_dtype) or not isinstance(input, TensorBase) or input.dtype is dtype:
+        return input
+    return input.to(dtype)
+
+
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x) / sum(exp(x)) along `dim`; dtype: cast before."""
     if dim is None:
         dim = _dim("softmax", input.dim())
-    return call(ops.softmax, (input, dim, dtype))
+    return call(ops.softmax, (_as_asked(input, dtype), dim, dtype))
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """log(softmax(x)) along `dim`; dtype: cast before."""
     if dim is None:
         dim = _dim("log_softmax", input.dim())
-    return call(ops.log_softmax, (input, dim, dtype))
+    return call(ops.log_softmax, (_as_asked(input, dtype), dim, dtype))
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax(-x)."""
     if dim is None:
         dim = _dim("softmin", input.dim())
-    return call(ops.softmax, (-input, dim, dtype))
+    return call(ops.softmax, (_as_asked(-input, dtype), dim, dtype))
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
