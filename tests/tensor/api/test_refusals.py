@@ -26,6 +26,7 @@ NEW = """new() received an invalid combination of arguments - got (%s), but expe
 """
 MISFIT = "      didn't match because some of the arguments have invalid types: (%s)\n"
 REFUSED = [
+    (lambda: torch.tensor(dtype=torch.float32), TypeError, 'tensor() missing 1 required positional arguments: "data"'),
     (lambda: torch.LongTensor((6, 0), 1, 1, 0), TypeError, NEW % ("tuple, int, int, int", "")),
     (lambda: torch.Tensor(torch.Size([2]), 3), TypeError, NEW % ("torch.Size, int", MISFIT % "!torch.Size of (int,)!, !int!")),
     (lambda: torch.FloatTensor(torch.ones(2), 1), TypeError, NEW % ("Tensor, int", MISFIT % "!Tensor!, !int!")),

@@ -14,7 +14,7 @@ from .bind import FUNCTIONS, function, into, number, type_name
 from .looked_up import looked_up
 from .misfits import misfit
 from .out import refuse_history
-from .signatures import ask_parser, guarded
+from .signatures import UNSET, ask_parser, guarded
 from .views import ints, warn_once
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
@@ -505,7 +505,7 @@ def _from_sequence(data, d):
 
 
 @function(method=False)
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def tensor(data=UNSET, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf tensor with a copy of `data` (numbers, nested sequences, arrays, tensors)."""
     if requires_grad is None:
         raise TypeError("tensor(): argument 'requires_grad' must be bool, not NoneType")
@@ -520,6 +520,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if FUNCTIONS["is_storage"](data):
         t = on_storage(data, dtype or getattr(data, "dtype", FROM_NP[P.int64]))
         return done(t if device is None else t.to(device), requires_grad)
+    if data is UNSET:
+        raise TypeError('tensor() missing 1 required positional arguments: "data"')
     a, where, strides = host_array(data, dtype), to_jax(device), None
     if isinstance(data, np.ndarray) and not data.flags.c_contiguous:
         strides = like_strides(meta_of(data.shape, data.dtype, where, tuple([s // data.itemsize for s in data.strides])))
