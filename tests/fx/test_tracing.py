@@ -275,3 +275,9 @@ def test_functions_looked_into_stop_where_torchs_do(name, error, text, monkeypat
 def test_pools_that_are_bindings_say_their_types():
     said = inspect.signature(F.avg_pool2d).parameters
     assert said["input"].annotation is torch.Tensor and said["ceil_mode"].annotation is bool
+
+
+def test_a_function_with_a_dim_is_traced():
+    graph = fx.symbolic_trace(F.glu).graph
+    assert [(n.op, n.name) for n in graph.nodes] == [("placeholder", "input_1"), ("placeholder", "dim"), ("call_function", "glu"),
+                                                     ("output", "output")]

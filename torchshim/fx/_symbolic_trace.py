@@ -344,8 +344,10 @@ class Tracer(TracerBase):
         if hasattr(nn.functional, f"{fn.__name__}_with_indices"):
             self.iter(None)                            # in torch these take `*args`, and hand them on
         signature = inspect.signature(fn)
-        args = [self._placeholder(n, None, signature, fn.__annotations__) for n in signature.parameters]
-        named = [n for n, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY]
+        # without other names of parameters, as NumPy has them
+        said = {n: p for n, p in signature.parameters.items() if p.kind is not p.KEYWORD_ONLY or p.default is not UNSET}
+        args = [self._placeholder(n, None, signature, fn.__annotations__) for n in said]
+        named = [n for n, p in said.items() if p.kind is p.KEYWORD_ONLY]
 
         def called(*values):
             return fn(*values[:len(values) - len(named)], **dict(zip(named, values[len(values) - len(named):])))
