@@ -228,3 +228,15 @@ def test_switches_that_were_used_once_are_off():
     for _ in range(3):
         F.instance_norm(x)
     assert plans() == before + 1
+
+
+@pytest.mark.parametrize("shape, dim, source", [((0, 3), 0, (1, 3)), ((2, 0, 3), 1, (2, 1, 3)), ((3, 0), 0, (1, 0))])
+def test_where_nothing_is_added_or_copied_no_index_is_refused(shape, dim, source):
+    """As in torch, which asks for elements first."""
+    x, there = torch.zeros(*shape, requires_grad=True), torch.tensor([7])
+    y = x.index_add(dim, there, torch.ones(*source))
+    assert y.shape == shape and y.grad_fn.name() == "IndexAddBackward0"
+    y.sum().backward()
+    assert x.grad.shape == shape and x.detach().index_add_(dim, there, torch.ones(*source), alpha=2).shape == shape
+    if not torch.ones(*source).numel():
+        assert torch.zeros(*shape).index_copy(dim, there, torch.ones(*source)).shape == shape

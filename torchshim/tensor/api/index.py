@@ -260,7 +260,10 @@ def _index_add(inplace, self, dim, index, source, *, alpha=1):
     """Slices added at the places that a 1-d index names."""
     d = _place_in(inplace, "index_add", self, dim)
     m, sm = _fitting("index_add", self, d, index, source)
-    if sm.numel:
+    if sm.numel and not m.numel:               # nothing is added, wherever the index leads
+        source = source.narrow(d, 0, 0)
+        index = index.reshape(-1)[:0]
+    elif sm.numel:
         _within_rows(index, m, d)
     if alpha == 1 and alpha.__class__ is int:
         return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, 1), inplace)
@@ -296,7 +299,8 @@ def _index_copy(inplace, self, dim, index, source):
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
                            f"{' '.join(str(k) for j, k in enumerate(m.shape) if j != d)} at dimension {d} and source slice shape: "
                            f"{' '.join(str(k) for j, k in enumerate(sm.shape) if j != d)} at dimension 0.")
-    _within(index, m.shape[d] if m.ndim else 1, d, IndexError, "index_copy_(): ")
+    if sm.numel:
+        _within(index, m.shape[d] if m.ndim else 1, d, IndexError, "index_copy_(): ")
     return run(I.INDEX_COPY, (self, index, source), (T, d, T, T), inplace)
 
 
