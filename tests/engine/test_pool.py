@@ -72,6 +72,18 @@ def test_with_one_thread_all_parts_are_computed_by_it():
     assert names == [threading.current_thread()] * 3 and pool._pool is None
 
 
+def test_a_thread_of_ours_waits_for_no_other():
+    """Else several programs' threads could all wait for parts that nobody is left to compute."""
+    seen = []
+
+    def outer(part):
+        here = threading.current_thread()
+        if part.start:
+            pool.together(lambda inner: seen.append(threading.current_thread() is here), pool.parts(3))
+    pool.together(outer, pool.parts(3))
+    assert seen == [True] * 6
+
+
 @pytest.mark.parametrize("which", [0, 2])
 def test_the_caller_hears_of_what_fails(which):
     cut, done = pool.parts(9), []

@@ -8,6 +8,7 @@ time by blocks of 262,000.
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from .blas import threads
@@ -18,6 +19,7 @@ WORTH = 1 << 20            # elements from which on an array, or several, are wo
 BLOCK = 1 << 18            # elements of their blocks then
 _LONG = 1 << 16            # of an array whose computation by NumPy takes hundreds of microseconds
 _limit = None
+_ours = threading.local()
 
 
 def limit(count):
@@ -67,9 +69,10 @@ def over(blocks, job, elements):
 
 
 def together(job, cut):
-    """job(part) for all of some parts side by side: the first one here."""
+    """job(part) for all of some parts side by side: the first one here. One of our threads takes all of them itself: if each waited for
+    others, as in a product within an update, none might be left."""
     first, *others = cut
-    if not others or most() == 1:              # parts may have been cut when there were more
+    if not others or most() == 1 or hasattr(_ours, "here"):        # parts may have been cut when there were more threads
         for part in cut:
             job(part)
         return
@@ -84,7 +87,7 @@ def together(job, cut):
 def _threads():
     global _pool
     if _pool is None:
-        _pool = ThreadPoolExecutor(threads, "torchshim")
+        _pool = ThreadPoolExecutor(threads, "torchshim", _ours.__setattr__, ("here", True))
     return _pool
 
 

@@ -53,11 +53,13 @@ def due(state, tier, live, times=1):
     if tier != "auto" or state.seen == 1:
         return tier == "compiled"
     if state.due is None:
-        state.due = _repetitions(state, live, False) if is_host(state_device(state)) else 2
+        state.due = _repetitions(state, live, False)
     return state.seen >= state.due and (not state.awaited() or state.seen >= _due_awaited(state, live))
 
 
 def _repetitions(state, live, awaited):
+    if not is_host(state_device(state)):
+        return 2
     return cost.repetitions(*cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs, awaited))
 
 
@@ -65,7 +67,7 @@ def _due_awaited(state, live):
     """`state.due` where somebody looks each time as soon as it is computed."""
     known = state.kept()
     if known.get("awaited", ())[:1] != (state.due,):
-        known["awaited"] = state.due, _repetitions(state, live, True) if is_host(state_device(state)) else 2
+        known["awaited"] = state.due, _repetitions(state, live, True)
     return known["awaited"][1]
 
 
