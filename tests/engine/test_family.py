@@ -238,3 +238,12 @@ def test_a_family_of_arrays_elsewhere_does_not_serve_those_of_the_host():
         assert f(torch.ones(n, device="meta")).shape == (n,)
     for shape in ((3, 8), (2, 3, 4), (24,)):
         assert f(torch.ones(shape)).shape == shape and f(torch.ones(shape)).sum().item() < 0
+
+
+def test_a_rule_that_refuses_the_first_size_met_leaves_flat_arrays(monkeypatch):
+    """Of many numbers in double precision erf is a call that has their shape: operands of several dimensions come to it in one."""
+    monkeypatch.setattr(family, "_met", type(family._met)(family._MOST))
+    monkeypatch.setattr(policy, "tier", "operators")
+    w = torch.ones(64, 2, dtype=torch.float64)
+    y = torch.nn.functional.gelu(torch.nn.functional.linear(torch.ones(4, 17, 2, dtype=torch.float64), w))
+    assert y.shape == (4, 17, 64) and abs(y.sum().item() / y.numel() - 1.9544997361036416) < 1e-15

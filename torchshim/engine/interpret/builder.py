@@ -377,6 +377,7 @@ class _Builder:
             slot = self.new_slot()
             self.steps.append((_remembered(number[1]), [number[0]], slot, False))
         elif fn is None:
+            self.shaped = True                 # a rule may refuse some sizes
             slot = self.emit(self.made(flat, eqn, [v.spec.dtype for v in ins], out), slots, out)
         elif all(v.const is not None for v in ins) and not is_open(shape) and out.size <= _FOLD_LIMIT:
             const = _asarray(fn(*[v.const for v in ins]))
