@@ -14,6 +14,7 @@ and what was computed meanwhile counts as repetitions of the last of them. All o
 """
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from .blas import one_thread, restore
 from .compile import policy
 from .device import is_host
-from .quiet import quiet_context
+from .quiet import LARGE as ALIGNED, quiet_context
 from .record.memo import Memo
 from .record.trie import counters, root
 from .record.value import value_of
@@ -41,12 +42,12 @@ FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # mo
 
 class Direct:
     """What computes a thread's calls at once, for one root of the trie: on its device, in its settings; the `large` ones, too."""
-    __slots__ = ("context", "root", "large", "known", "calls", "run", "left", "budget", "noted")
+    __slots__ = ("context", "root", "large", "known", "calls", "run", "aligned", "left", "budget", "noted")
 
     def __init__(self, context, root, large):
         self.context, self.root, self.large, self.known = context, root, large, Memo(_KNOWN)
         self.calls = Memo(_KNOWN)              # what `known` holds, by the arguments as they were given; see tensor/api/at_once.py
-        self.run = quiet_context().run
+        self.run, self.aligned = quiet_context().run, quiet_context(True).run
         self.left, self.budget = CALLS, BUDGET
         self.noted = None                      # a list: what is computed is noted there, and what is asked of values
 
@@ -98,6 +99,8 @@ class Direct:
             f = getattr(f, "bare", f)
         if not little:
             f = self._counting(f, sum([m.numel for m in inst.out_metas]))
+        if any([m.numel >= ALIGNED for m in inst.out_metas]):
+            f = functools.partial(self.aligned, f)
         return self.known.keep(key, (None, (f, inst.out)) if several else (f, inst.out))
 
     def _counting(self, f, numel):

@@ -19,7 +19,6 @@ from .compile import policy
 from .compile.program import OWN, needed_steps, state_device, steps_of
 from .device import device_name, is_host, need_xla
 from .direct import granted        # noqa: F401  (the executor's, see record/context.py)
-from .quiet import quiet
 from .record.checks import withhold
 from .record.meta import Meta, meta_of
 from .record.trace import record
@@ -169,6 +168,7 @@ def _run_steps(schedule, state, values, inputs, nums, live, tr):
     made += schedule.numbers(nums)
     made += [v.array for v in inputs[:state.n_inputs][::-1]]
     lost = set()
+    quiet = schedule.quiet
     failed = quiet(schedule.run, made, lost) if watch is None else quiet(computed, watch(schedule.steps), made, lost)
     message = None
     if failed:

@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from .blas import threads
-from .quiet import quiet
+from .quiet import quiet_aligned
 
 _pool = None
 WORTH = 1 << 20            # elements from which on an array, or several, are worth the threads
@@ -76,7 +76,7 @@ def together(job, cut):
         for part in cut:
             job(part)
         return
-    started = [_threads().submit(quiet, job, part) for part in others]
+    started = [_threads().submit(quiet_aligned, job, part) for part in others]
     try:
         job(first)
     finally:                                   # what they write to must not be freed before

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import direct
 from .compile.program import steps_of
+from .quiet import LARGE, quiet, quiet_aligned
 
 getrefcount = sys.getrefcount
 SMALL = 1 << 13            # elements that are kept, and not made again
@@ -46,7 +47,7 @@ class Schedule:
     made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
     operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
     """
-    __slots__ = ("steps", "dtypes", "sent", "made", "calm", "left", "whole")
+    __slots__ = ("steps", "dtypes", "sent", "made", "calm", "left", "whole", "quiet")
 
     def __init__(self, steps, state, live, numpy):
         functions, schedule, seen, numbers = {}, [], set(live), state.n_values
@@ -70,6 +71,7 @@ class Schedule:
             get = itemgetter(*places) if len(places) > 1 else None
             schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
         self.steps, self.made = schedule[::-1], frozenset(live)
+        self.quiet = quiet_aligned if any([m.numel >= LARGE for inst, *_ in steps for m in inst.out_metas]) else quiet
         self.calm = numpy and len(steps) <= direct.LONG and all([direct.small(inst) for inst, *_ in steps])
         self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
         self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
