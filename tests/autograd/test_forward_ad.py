@@ -166,3 +166,30 @@ def test_the_tangent_of_a_view_wants_a_gradient_where_its_base_does():
             seen = fw.unpack_dual(x[1:]).tangent
         fw.unpack_dual(x[1:].t() * 3).tangent.sum().backward()
     assert seen.requires_grad and tangent.grad.tolist() == [[0., 0.], [3., 3.], [3., 3.]]
+
+
+@pytest.mark.parametrize("f, tangent_of", [
+    (torch.nn.functional.hardsigmoid, [0.0, 1 / 3, 0.5, 0.0]), (lambda x: torch.logcumsumexp(x, 0), [1.0, 1.9525741, 2.8012149, 3.9306004])])
+def test_formulas_for_gradients_that_have_none_themselves_do_not_stop_tangents(f, tangent_of):
+    """hardsigmoid_backward has no derivative, and the gradient of logcumsumexp is not linear where it is computed."""
+    x, v = torch.tensor([-4.0, -1.0, 0.5, 3.5]), torch.tensor([1.0, 2.0, 3.0, 4.0])
+    with fw.dual_level():
+        assert close(tangent(f(fw.make_dual(x, v))), tangent_of)
+    assert close(torch.func.jvp(f, (x,), (v,))[1], tangent_of)
+
+
+@pytest.mark.parametrize("f, told", [
+    (lambda x: x // 2, "aten::floor_divide that does not support it."), (lambda x: x.heaviside(x), "aten::heaviside that does"),
+    (lambda x: torch.cdist(x[:, None], x[:, None]), "_cdist_forward that does not support it because it has not been implemented yet."),
+    (lambda x: torch.pdist(x[:, None]), "_pdist_forward that"),
+    (lambda x: torch.nn.functional.embedding_bag(torch.tensor([[0]]), x[:, None]), "_embedding_bag that"),
+    (lambda x: torch.nn.functional.grid_sample(x[:1, None, None, None], torch.zeros(1, 1, 1, 2), align_corners=False), "grid_sampler_2d that"),
+    (lambda x: x.index_reduce(0, torch.tensor([0]), x[:1], "prod"), "index_reduce that"),
+    (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 255), "fake_quantize_per_tensor_affine_cachemask that"),
+    (lambda x: torch.nn.functional.ctc_loss(x[:2, None, None].expand(2, 1, 2), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1])),
+     "_ctc_loss that")])
+def test_what_torch_cannot_push_is_refused_in_its_words(f, told):
+    with pytest.raises(NotImplementedError, match=f"^Trying to use forward AD with {told}"):
+        torch.func.jvp(f, (X,), (V,))
+    with fw.dual_level(), pytest.raises(NotImplementedError, match=f"^Trying to use forward AD with {told}"):
+        f(fw.make_dual(X, V))

@@ -2,6 +2,7 @@
 import pytest
 
 import torchshim as torch
+from torchshim.nn import functional as F
 
 
 def _x(turned=False):
@@ -134,3 +135,30 @@ def test_the_gradient_of_what_was_written_through_a_view_lies_as_that_does(shape
     write(y)
     y.sum().backward()                         # an expanded one comes
     assert seen == [torch.ones(shape).stride()]
+
+
+LAST, ROWS = torch.channels_last, torch.contiguous_format
+
+
+@pytest.mark.parametrize("f, of, weights, cotangent, strides", [
+    (F.conv2d, LAST, ROWS, ROWS, [(96, 1, 24, 4), (8, 1, 8, 4)]), (F.conv2d, ROWS, LAST, ROWS, [(96, 1, 24, 4), (8, 1, 8, 4)]),
+    (F.conv2d, ROWS, ROWS, LAST, [(96, 24, 6, 1), (8, 2, 2, 1)]),
+    (lambda x, w: F.interpolate(x, 3), LAST, ROWS, ROWS, [(96, 24, 6, 1)]), (lambda x, w: F.interpolate(x, 3), ROWS, ROWS, LAST, [(96, 1, 24, 4)]),
+    (lambda x, w: F.interpolate(x, 3, mode="bicubic"), LAST, ROWS, LAST, [(96, 24, 6, 1)]),
+    (lambda x, w: F.grid_sample(x, torch.zeros(2, 3, 3, 2), align_corners=False), LAST, ROWS, ROWS, [(96, 24, 6, 1)]),
+    (lambda x, w: F.adaptive_max_pool2d(x, 2), LAST, ROWS, ROWS, [(96, 1, 24, 4)]),
+    (lambda x, w: F.avg_pool3d(x, 2), LAST, ROWS, ROWS, [(96, 24, 6, 1)]),
+    (lambda x, w: F.rms_norm(x, (6,)), LAST, ROWS, ROWS, [(96, 24, 6, 1)]), (lambda x, w: F.rms_norm(x, (6,)), ROWS, ROWS, LAST, [(96, 1, 24, 4)])])
+def test_formats_of_gradients(f, of, weights, cotangent, strides):
+    """Convolutions' gradients lie as their result does; others as the cotangent, as the operand, or are contiguous."""
+    x = torch.ones(2, 4, 4, 6).contiguous(memory_format=of).requires_grad_()
+    w = torch.ones(3, 4, 1, 2).contiguous(memory_format=weights).requires_grad_()
+    y = f(x, w)
+    made = torch.autograd.grad(y, [x, w], torch.ones(y.shape).contiguous(memory_format=cotangent), allow_unused=True)
+    assert [g.stride() for g in made if g is not None] == strides
+
+
+def test_gradients_of_recurrent_layers_are_made_time_by_time():
+    x = torch.ones(2, 5, 3).requires_grad_()
+    y = torch.nn.GRU(3, 4, batch_first=True)(x)[0]
+    assert torch.autograd.grad(y.sum(), x)[0].stride() == (3, 6, 1)

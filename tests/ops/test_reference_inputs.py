@@ -79,3 +79,25 @@ def test_zeta_has_its_poles_for_nan_too():
     nan, inf = math.nan, math.inf
     got = torch.special.zeta(torch.tensor([nan, 1.0, nan, 2.0, 0.5, nan]), torch.tensor([0.0, nan, 1.0, nan, nan, -inf])).tolist()
     assert got[0] == got[1] == got[5] == inf and all(math.isnan(x) for x in got[2:5])
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda c: c.scatter_reduce(0, torch.zeros(3, dtype=torch.int64), c, "sum"), RuntimeError, "scatter_reduce does not support automatic "
+     "differentiation for outputs with complex dtype."),
+    (lambda c: c.slice_scatter(c[:1], 0, 0, 1), RuntimeError, "slice_scatter does not support automatic differentiation"),
+    (lambda c: F.soft_margin_loss(torch.ones(2, 1), torch.ones(2, 2)), RuntimeError,
+     r"output with shape \[2, 1\] doesn't match the broadcast shape \[2, 2\]"),
+    (lambda c: t.round(decimals=0), NotImplementedError, "\"round_vml_cpu\" not implemented for 'Long'"),
+    (lambda c: torch.histc(c.detach(), 4, 0, 1), NotImplementedError, "\"histogram_cpu\" not implemented for 'ComplexFloat'"),
+    (lambda c: F.avg_pool2d(torch.ones(1, 1, 4, 4), 2, None, 5), RuntimeError, "pad should be at most half of effective kernel size"),
+])
+def test_refusals_of_rare_arguments(call, error, text):
+    with pytest.raises(error, match=text):
+        call(torch.ones(3, dtype=torch.complex64, requires_grad=True))
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 2, 3, -2, math.inf])
+def test_the_norm_of_one_number_is_its_absolute_value(p):
+    """Its power may be infinite."""
+    assert torch.linalg.vector_norm(torch.tensor([[-1e30], [2.5]]), p, 1).tolist() == [1.0000000150474662e+30, 2.5]
+    assert torch.linalg.vector_norm(torch.tensor([-1e30]), 0).item() == 1

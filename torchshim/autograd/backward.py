@@ -90,7 +90,7 @@ class GradTensors:
             return cts
         plan, given, nums = of_part(node, part, saved_tensors(node, saved))
         given = given + cts
-        r = apply(plan.vjp, given, (), nums, plan.vjp_kinds)
+        r = apply(plan.vjp.pushed() if "pushing" in context.modes else plan.vjp, given, (), nums, plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
         correct(node, plan, given, made)
         passed = plan.passed

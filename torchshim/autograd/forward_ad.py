@@ -90,8 +90,8 @@ def _switch(off):
 
 @contextlib.contextmanager
 def _plainly():
-    """No tangents of what is computed inside."""
-    with without_tangents(), grad_mode(True):
+    """No tangents of what is computed inside, which tangents are made of."""
+    with without_tangents(), grad_mode(True), context.mode("pushing", True):
         yield
 
 
@@ -169,12 +169,16 @@ def refuse_unpushed(nodes):
     for node in nodes:
         op = node._ts_inst and node._ts_inst.op
         op = getattr(op, "op", op)
-        if not getattr(op, "pushes", True):
-            name = f"special_{op.name}" if op.namespace == "special" else op.name
+        pushes = getattr(op, "pushes", True)
+        pushes = pushes(node._ts_inst) if callable(pushes) else pushes
+        if pushes is not True:
+            name = pushes or (f"special_{op.name}" if op.namespace == "special" else op.name)
             raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it because it has not been "
                                       "implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
                                       "template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the "
                                       "implementation to derivatives.yaml")
+        if type(node).__name__ == "NotImplemented":
+            raise NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
 
 
 def _pushed(node, vals, outs, tangents, deep):

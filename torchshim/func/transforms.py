@@ -238,7 +238,7 @@ def vjp(func, *primals, has_aux=False):
 @contextlib.contextmanager
 def _pulling():
     """Where gradients stand for torch's forward mode, which goes on in inference mode, and of inference tensors, as it saves nothing."""
-    with inference_mode(False), context.mode("saves nothing", True):
+    with inference_mode(False), context.mode("saves nothing", True), context.mode("pushing", True):
         yield
 
 

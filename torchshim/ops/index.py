@@ -15,7 +15,7 @@ import numpy as np
 from ..engine import contiguous_strides, meta_of
 from ..engine.interpret import picks
 from . import promotion as P
-from .common import is_complex, taken, wide, wrap_dim
+from .common import is_complex, real_alone, taken, wide, wrap_dim
 from .layout import as_cotangent, each, elementwise_strides, kept_strides, plain
 from .memory_views import places_in_trace
 from .registry import cast, op
@@ -423,7 +423,7 @@ def _of_extremes(inst):
 
 _REDUCED = ("self", "index", "src", "source", "result")
 SCATTER_REDUCE = op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
-    grad="ScatterReduceBackward0", inplace=True, rule=_scatter_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_scatter_reduce)
+    grad="ScatterReduceBackward0", grad_for=real_alone, inplace=True, rule=_scatter_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_scatter_reduce)
 
 
 # -- whole slices of one dimension -----------------------------------------------------------------------------------------------
@@ -519,7 +519,7 @@ def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self, resu
 
 
 INDEX_REDUCE = op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
-    grad="IndexReduceBackward0", inplace=True, rule=_index_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_index_reduce)
+    grad="IndexReduceBackward0", inplace=True, pushes=False, rule=_index_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_index_reduce)
 
 
 # -- masks ---------------------------------------------------------------------------------------------------------------------

@@ -163,6 +163,12 @@ def as_cotangent(inst, plan, saved, cts):
     return tuple([kept_strides(cts[0]) if inst.in_metas[i].shape == cts[0].shape else None for i in plan.needs])
 
 
+def as_format(inst, plan, saved, cts):
+    """Channels_last where the cotangent is, else contiguous."""
+    last = lies_channels_last(cts[0])
+    return tuple([channels_last_strides(inst.in_metas[i].shape) if last and inst.in_metas[i].ndim == cts[0].ndim else None for i in plan.needs])
+
+
 def each(*rules):
     """Another of these for each operand."""
     def lie(inst, plan, saved, cts):

@@ -47,9 +47,12 @@ def logsumexp(self, dim, keepdim):
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def p_norm(x, p, axes, keepdim):
     """(sum |x|^p)^(1/p) along axes, with the limits at 0 and infinity."""
-    if p == 2 and not is_complex(x):
+    alone = p and count(x.shape, axes) == 1    # whose power may be infinite
+    if p == 2 and not is_complex(x) and not alone:
         return jnp.sqrt(jnp.sum(x * x, axes, keepdims=keepdim))
     a = jnp.abs(x)
+    if alone:
+        return jnp.sum(a, axes, keepdims=keepdim)
     if p == math.inf:
         return jnp.max(a, axes, keepdims=keepdim)
     if p == -math.inf:

@@ -72,6 +72,7 @@ def _rounded(x, scale, zero_point, least, most):
 
 @op("fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor",
     method=False, out=False, nondiff=("scale", "zero_point"), grad="FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0",
+    pushes="_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
     check=_check_point)
 def fake_quantize_tensor_qparams(self, scale, zero_point, quant_min, quant_max):
     """Numbers rounded to (level - zero_point) * scale with a whole level between quant_min and quant_max."""
@@ -79,14 +80,15 @@ def fake_quantize_tensor_qparams(self, scale, zero_point, quant_min, quant_max):
 
 
 @op("fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", method=False,
-    out=False, grad="FakeQuantizePerTensorAffineCachemaskBackward0", check=_check_point)
+    out=False, grad="FakeQuantizePerTensorAffineCachemaskBackward0", pushes="fake_quantize_per_tensor_affine_cachemask", check=_check_point)
 def fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_max):
     """Numbers rounded to (level - zero_point) * scale with a whole level between quant_min and quant_max."""
     return _rounded(self, scale, zero_point, quant_min, quant_max)
 
 
 @op("fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor",
-    method=False, out=False, nondiff=("scale", "zero_point"), grad="FakeQuantizePerChannelAffineCachemaskBackward0", check=_check_channels)
+    method=False, out=False, nondiff=("scale", "zero_point"), grad="FakeQuantizePerChannelAffineCachemaskBackward0",
+    pushes="fake_quantize_per_channel_affine_cachemask", check=_check_channels)
 def fake_quantize_per_channel_affine(self, scale, zero_point, axis, quant_min, quant_max):
     """The same with a scale and a zero point for each index along `axis`."""
     shape = [-1 if d == wrap_dim(axis, self.ndim) else 1 for d in range(self.ndim)]

@@ -95,7 +95,10 @@ copied: likewise a function of (Instance, numbers of the operands that want grad
   more than what it made of them. bare: the operands that it keeps as tensors that count no writes but their own, as `_unsafe_view` gives.
 by_out: the function of torch whose form with `out=` its kernel calls, or a function of the Instance that tells; it refuses inference
   tensors that require grad, for which nothing above the kernel stands.
-makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative.
+makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative; a name: nor has what it calls
+  by this one; a function of the Instance gives either, or True.
+linear_rule: where `rule` is not linear in the cotangent: a function of (Instance, operands, numbers, results, cotangents), None where they are not
+  kept, that gives the gradients and is. Forward derivatives are made of it.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
 """
@@ -152,7 +155,7 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None):
+                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -171,6 +174,7 @@ class Op(Operator):
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
         self.copied, self.bare, self.inplace_keeps, self.by_out = copied, bare, inplace_keeps, by_out
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
+        self.linear_rule = linear_rule
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
             self.weight = weight

@@ -133,7 +133,14 @@ def _logcumsumexp_back(ct, self, dim, result):
     return [positive - negative]
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", rule=_logcumsumexp_back, grad_back="Sub", plain_gradients=True,
+def _logcumsumexp_linear(inst, ins, nums, outs, cts):
+    x, d = wide(ins[0]), inst.layout[1]
+    if not x.ndim or is_complex(x):
+        return _logcumsumexp_back(cts[0], x, d, outs[0])
+    return jax.vjp(lambda x: jax.lax.cumlogsumexp(x, axis=wrap_dim(d, x.ndim)), x)[1](cts[0].astype(x.dtype))
+
+
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", rule=_logcumsumexp_back, linear_rule=_logcumsumexp_linear, grad_back="Sub", plain_gradients=True,
     grad="LogcumsumexpBackward0", saves=("self", "result"),
     twice=lambda inst: "zeros" if inst.in_metas[0].numel and inst.in_metas[0].ndim else "compared",
     host_back=_back_on_host(scan_rules.logsumexp_back))
@@ -251,7 +258,7 @@ def _histc_on_host(inst):
 def histc(self, bins, min, max):
     """How many elements lie in each of `bins` equal intervals of [min, max]."""
     if not is_float(self):
-        raise unsupported("aminmax_cpu" if is_complex(self) and self.size else "histogram_cpu", self)
+        raise unsupported("histogram_cpu", self)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     x = wide(self).reshape(-1)

@@ -68,7 +68,7 @@ def _gradient(ct, data, offsets, reduce, initial):
     return jnp.where(same, _read(ct / count, segments), 0), None
 
 
-@op("segment_reduce.offsets(Tensor data, Tensor offsets, str reduce, float? initial) -> Tensor", grad="SegmentReduceBackward0",
+@op("segment_reduce.offsets(Tensor data, Tensor offsets, str reduce, float? initial) -> Tensor", grad="SegmentReduceBackward0", pushes=False,
     rule=_gradient, nondiff=("offsets",), function=False, method=False, saves=("data", "offsets", "result"))
 def segment_reduce(data, offsets, reduce, initial):
     """Sums, means, products or extremes of data[offsets[k]:offsets[k + 1]] along the dimension that is the offsets' last."""

@@ -287,6 +287,7 @@ def _check_cdist(x1, x2, p, mode):
 
 @op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor", plain_gradients=True,
     grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", grad_back="CdistBackward", saves=("result",),
+    pushes=lambda inst: _squared_form(inst) or "_cdist_forward",
     composed=True, check=_check_cdist)
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""
@@ -346,7 +347,7 @@ def hash_tensor(self, dim, keepdim, mode):
     return jnp.expand_dims(out, axes) if keepdim else out
 
 
-@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0",
+@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", pushes="_pdist_forward",
     grad_back="PdistBackward", method=False, functional=True, saves=("result",), out=False)
 def pdist(self, p):
     """p-norm distances of all pairs of rows, without repetition: (0, 1), (0, 2) … (1, 2) …"""

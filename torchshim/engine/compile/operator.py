@@ -1,6 +1,8 @@
 """What can be recorded: an `Operator` makes an Instance for each combination of static arguments and metas it meets."""
 from __future__ import annotations
 
+import copy
+
 import jax
 
 from .. import half
@@ -43,6 +45,7 @@ class Operator:
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     twice_refuses = None       # the same of the Instance of its backward
+    linear_rule = None              # of (Instance, operands, numbers, results, cotangents), None where not kept: the gradients, linear in the latter
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
     # operand); else None
     saves = None
@@ -132,12 +135,15 @@ class Operator:
 
 
 class VjpOp(Operator):
-    """The backward of an Instance as an operator: recorded, compiled and differentiated like any other."""
+    """The backward of an Instance as an operator: recorded, compiled and differentiated like any other.
+    `pushing`: only its derivative in the cotangents is asked for, which tangents are made of; torch has that where it has no second one, and
+    it is linear where the gradient is not computed so."""
     layout = ()
+    pushing, twin = False, None
 
     def grad(self, inst):
         """Its nodes' name, where torch has several the first one's."""
-        back, own = self.inst.op.grad_back, self.inst.grad_fn_name
+        back, own = None if self.pushing else self.inst.op.grad_back, self.inst.grad_fn_name
         if back is None or own is None:
             return "MulBackward0"
         return own if back is True else back(self.inst, self.plan_of.needs) if callable(back) else back + "Backward0"
@@ -146,6 +152,26 @@ class VjpOp(Operator):
         super().__init__(inst.op.name + "_backward")
         self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
         self.back_refuses = inst.op.twice_refuses
+
+    def pushed(self):
+        """This operator where it is `pushing`; itself where that makes no difference."""
+        if self.twin is None:
+            self.twin = self
+            op = self.inst.op
+            if op.linear_rule is not None or op.twice_refuses is not None or self.grad(None) == "NotImplemented":
+                self.twin = copy.copy(self)
+                self.twin.made, self.twin.pushing, self.twin.back_refuses = Memo(_MOST), True, None
+                if op.linear_rule is not None:
+                    self.twin.fn, self.twin.jaxpr, self.twin.family = self._linear, None, None
+        return self.twin
+
+    def _linear(self, *given):
+        p, inst, given = self.plan_of, self.inst, iter(given)
+        ins, outs = dict(zip(p.args, given)), dict(zip(p.outs, given))
+        cts, nums = dict(zip(p.cts, given)), dict(zip(p.nums, given))
+        made = inst.op.linear_rule(inst, *[[d.get(k) for k in range(n)] for d, n in (
+            (ins, len(inst.in_metas)), (nums, len(inst.kinds)), (outs, len(inst.out_metas)), (cts, len(inst.out_metas)))])
+        return [made[i].astype(inst.in_metas[i].dtype) for i in p.needs]
 
     def key(self, layout, metas, kinds):
         """Cotangents come with their output's dtype and shape: one Instance serves all calls where they lie as their outputs."""

@@ -233,9 +233,11 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     reduction = reduction_of(reduction, size_average, reduce)
     not_differentiable("soft_margin_loss", target=target)
     x, t = input._ts_meta.dtype, target._ts_meta.dtype
+    whole = broadcast_shapes([input._ts_meta.shape, target._ts_meta.shape])
+    if whole != input._ts_meta.shape:          # torch writes into what it made of the input
+        raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(whole)}")
     if x != t and P.promote(x, t) != x:        # torch computes in what is to be the result
         if not P.can_cast(P.promote(x, t), x):
-            broadcast_shapes([input._ts_meta.shape, target._ts_meta.shape])    # which is asked first
             raise RuntimeError(f"result type {P.c_name(P.promote(x, t))} can't be cast to the desired output type {P.c_name(x)}")
         target = target.to(input.dtype)
     return call(ops.soft_margin_loss, (input, target, reduction))

@@ -19,7 +19,7 @@ from ...tensor.api.parameters import takes
 
 def _pools(name, d, more="", dilation=False):
     step = f", int[{d}] dilation=1" if dilation else ""
-    return f"{name}(Tensor input, int[{d}] kernel_size, int[{d}] stride=[], int[{d}] padding=0{step}, bool ceil_mode=False{more}) -> Tensor"
+    return f"{name}(Tensor input, int[{d}] kernel_size, int[{d}]? stride=[], int[{d}] padding=0{step}, bool ceil_mode=False{more}) -> Tensor"
 
 
 def _convs(name, d):

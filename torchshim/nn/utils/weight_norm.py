@@ -12,7 +12,8 @@ from ..parameter import Parameter, UninitializedParameter
 __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 
 
-@op("_weight_norm_first_last(Tensor v, Tensor g, int dim) -> Tensor", grad="WeightNormInterfaceBackward0", function=False, method=False)
+@op("_weight_norm_first_last(Tensor v, Tensor g, int dim) -> Tensor", grad="WeightNormInterfaceBackward0", function=False, method=False,
+    pushes="_weight_norm_interface")
 def _first_last(v, g, dim):
     """v times g over v's norm along all dimensions but dim, the first or the last."""
     x = wide(v)

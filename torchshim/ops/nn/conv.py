@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last, not_channels_last
+from ..layout import channels_last_strides, lies_channels_last, plain
 from ..registry import op
 
 
@@ -158,6 +158,13 @@ def _strides(inst, input, weight, *rest):
     return channels_last_strides(m.shape)
 
 
+def _lie(inst, plan, saved, cts):
+    """Gradients lie as the result does, channels_last or contiguous; of a complex convolution, made of real parts, they are contiguous."""
+    if P.kind_of(inst.out_metas[0].dtype) == 3 or 0 in inst.out_metas[0].shape or _strides(inst, *inst.in_metas) is None:
+        return plain(inst, plan, saved, cts)
+    return tuple([channels_last_strides(m.shape) if m.ndim > 1 else None for m in [inst.in_metas[i] for i in plan.needs]])
+
+
 def _name(inst):
     """torch makes a complex convolution of three real ones."""
     return "AddBackward0" if P.kind_of(inst.out_metas[0].dtype) == 3 else "ConvolutionBackward0"
@@ -169,7 +176,7 @@ def _back_name(inst, needs):
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
     "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, grad_back=_back_name, check=_check, strides=_strides, method=False,
-    twice=2, plain_gradients=not_channels_last,
+    twice=2, lie=_lie,
     saves=lambda inst, wrt: (~0, ~1) if P.kind_of(inst.out_metas[0].dtype) == 2 else None)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of (N, C, ...) with (out, C / groups, ...); transposed: its adjoint, for a weight (C, out / groups, ...).

@@ -63,7 +63,7 @@ def _check(log_probs, *rest):
 
 
 @op("ctc_loss_of(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank, bool zero_infinity) -> Tensor",
-    grad=lambda inst: "WhereBackward0" if inst.layout[-1] else "CtcLossBackward0", rule=_gradient, check=_check,
+    grad=lambda inst: "WhereBackward0" if inst.layout[-1] else "CtcLossBackward0", rule=_gradient, check=_check, pushes="_ctc_loss",
     saves=("log_probs", "targets", "input_lengths", "target_lengths", "result"),
     nondiff=("targets", "input_lengths", "target_lengths"), function=False, method=False)
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):

@@ -41,7 +41,7 @@ def _check(weight, indices, padding_idx, scale_grad_by_freq):
 
 
 @op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-    grad="EmbeddingBackward0", grad_for=real_alone, check=lambda w, i, p, s, sparse: _check(w, i, p, s), method=False, function=False)
+    grad="EmbeddingBackward0", plain_gradients=True, grad_for=real_alone, check=lambda w, i, p, s, sparse: _check(w, i, p, s), method=False, function=False)
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     """weight[indices]; the row padding_idx gets no gradient. scale_grad_by_freq: gradients over the number of uses."""
     rows = jnp.take(weight, indices, 0, mode="clip") if weight.shape[0] else jnp.zeros(indices.shape + weight.shape[1:], weight.dtype)
@@ -74,7 +74,7 @@ def renormed_rows(weight, indices, max_norm, norm_type):
 
 
 @op("embedding_bag_of(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, str mode, int padding_idx, int bags, "
-    "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False,
+    "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False, pushes="_embedding_bag", plain_gradients=True,
     seen=lambda inst: {0: None} if inst.layout[4] == "max" else {},
     saves=lambda inst, wrt: (~0, ~1, ~2, ~3)[:len(inst.in_metas)] if len(inst.in_metas) > 3 and 3 in wrt else None,
     twice=lambda inst: "compared" if inst.layout[4] == "max" else None)

@@ -99,7 +99,7 @@ def _hinge_jvp(primals, tangents):
 
 @op("multilabel_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="MultilabelMarginLossBackward0",
     check=_only_floats("multilabel_margin_loss_forward_out_frame"), nondiff=("target",), function=False, method=False,
-    grad_back=lambda inst, needs: "NotImplemented")
+    pushes="multilabel_margin_loss_forward", plain_gradients=True, grad_back=lambda inst, needs: "NotImplemented")
 def multilabel_margin_loss(self, target, reduction):
     """Hinge between every labelled class and every other; a row's labels end at the first -1."""
     x, t = (self, target) if self.ndim == 2 else (self.reshape(1, -1), target.reshape(1, -1))

@@ -11,7 +11,7 @@ from ...engine import contiguous_strides
 from ...engine.interpret import channels, fused
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, elementwise_strides, lies_channels_last, not_channels_last
+from ..layout import channels_last_strides, elementwise_strides, iterated, lies_channels_last, not_channels_last
 from ..registry import each_back, op
 
 
@@ -149,7 +149,7 @@ def _rms_name(inst):
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     grad=_rms_name, copied=lambda inst, wrt: (0,) if 0 not in wrt else (),
-    grad_back=each_back("Add"), check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
+    grad_back=each_back("Add"), lie=iterated, check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
     x = wide(self)

@@ -16,7 +16,7 @@ import numpy as np
 from ...engine.interpret import build, fused
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last, not_channels_last
+from ..layout import channels_last_strides, kept_strides, lies_channels_last, not_channels_last
 from ..registry import op
 
 _UNROLLED = 16             # windows up to this length are read element by element
@@ -227,6 +227,11 @@ def _divided(total, by):
 _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 
+def _lie(inst, plan, saved, cts):
+    """Over three dimensions the gradient is contiguous, else channels_last where the input is."""
+    return tuple([None if len(inst.layout[1]) == 3 or not_channels_last(m) else kept_strides(m) for m in inst.in_metas[:len(plan.needs)]])
+
+
 def _check_average(self, kernel_size, *rest):
     if P.kind_of(self.dtype) != 2 and self.dtype != P.int64 or len(kernel_size) == 3 and P.compute_dtype(self.dtype) != self.dtype:
         kernel = ("avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d_channels_last" if lies_channels_last(self)
@@ -236,7 +241,7 @@ def _check_average(self, kernel_size, *rest):
 
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
     "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
-    check=_check_average, function=False, method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows)
+    check=_check_average, function=False, method=False, twice="zeros", lie=_lie, saves=("self",), seen=_as_rows)
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
@@ -277,7 +282,7 @@ def _refuse_nothing(kind):
 
 
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows, back_refuses=_refuse_nothing("avg"))
+    method=False, twice="zeros", lie=_lie, saves=("self",), seen=_as_rows, back_refuses=_refuse_nothing("avg"))
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -304,7 +309,7 @@ def _mean_along(x, axis, out):
 
 
 @op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self", "result1"), seen=_as_rows,
+    function=False, method=False, twice="zeros", lie=_lie, saves=("self", "result1"), seen=_as_rows,
     back_refuses=_refuse_nothing("max"))
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""

@@ -11,7 +11,7 @@ from ...engine.interpret import sampling
 from .. import promotion as P
 from ..common import size_at, wide
 from ..creation import LINSPACE
-from ..layout import channels_last_strides, lies_channels_last, not_channels_last
+from ..layout import as_format, channels_last_strides, lies_channels_last, plain
 from ..products import product
 from ..registry import op
 
@@ -230,7 +230,7 @@ def _resized_bytes(x, size, mode, align_corners, scales):
 
 
 @op("interpolate_to(Tensor self, int[] size, str mode, bool align_corners, float[]? scales) -> Tensor", grad=_name, check=_check,
-    strides=_strides, rule=_gradient, function=False, method=False, plain_gradients=not_channels_last)
+    strides=_strides, rule=_gradient, function=False, method=False, lie=lambda inst, *rest: (plain if inst.layout[2].startswith("cubic") else as_format)(inst, *rest))
 def interpolate(self, size, mode, align_corners, scales):
     """(N, C, ...) resized. mode: "nearest", "nearest-exact", "linear", "cubic" or an antialiased "linear_aa", "cubic_aa", "lanczos_aa".
 
@@ -344,7 +344,8 @@ def _sampled_on_host(inst):
 
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False, twice=2,
-    host=_sampled_on_host, saves=("input", "grid"))
+    pushes=lambda inst: f"grid_sampler_{len(inst.in_metas[0].shape) - 2}d",
+    host=_sampled_on_host, saves=("input", "grid"), plain_gradients=True)
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """input (N, C, ...) at the points of grid (N, ..., dims), whose coordinates, last dimension first, lie in [-1, 1].
 

@@ -110,7 +110,7 @@ def _copied_in_step(inst, wrt):
 
 @op("rnn_layer(Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, Tensor? lengths, "
     "str mode, bool reverse) -> (Tensor, Tensor, Tensor)", grad=_layer_name, host=_layer_on_host, host_back=_layer_back_on_host,
-    nondiff=("lengths",), function=False, method=False, copied=_copied, seen=_turned)
+    nondiff=("lengths",), function=False, method=False, copied=_copied, seen=_turned, plain_gradients=True)
 def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse):
     """(states at all times, last state, last cell state) of one layer in one direction over input (time, batch, features).
 

@@ -136,7 +136,8 @@ def adjoint(input):
     """The last two dimensions exchanged, conjugated."""
     m = meta(input)
     if not m.ndim:
-        return _get_mH(input)
+        warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
+        return conj(input)
     if m.ndim < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
     return conj(swap(input, m.ndim - 2, m.ndim - 1))

@@ -604,6 +604,8 @@ def _view_scatter(name, view, grad):
         if meta(part).shape != meta(src).shape:
             raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
                                f"{list(meta(part).shape)}")
+        if P.kind_of(meta(out).dtype) == 3 and name != "diagonal_scatter" and (out.requires_grad or context.grad and src.requires_grad):
+            raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
         part.copy_(src)
         if out._ts_edge is not None:
             out._ts_edge.__class__ = node_class(grad, CopySlices)

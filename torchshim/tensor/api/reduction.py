@@ -96,7 +96,7 @@ def histc(input, bins=100, min=0, max=0):
         raise R.unsupported("linspace_cpu", input._ts_meta)
     if low > high and math.isfinite(low):
         raise RuntimeError("torch.histc: max must be larger than min")
-    if low == high and input.numel() and P.kind_of(input._ts_meta.dtype) != 3:
+    if low == high and input.numel():
         low, high = (x.item() for x in call(OPS[None, "aminmax"], (input.detach(), None, False)))
     if not (math.isfinite(low) and math.isfinite(high)):
         sign = "-" * (low != low and input.numel() > 1)       # the nan that torch's kernel makes of several elements
