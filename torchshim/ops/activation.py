@@ -1,6 +1,7 @@
 """Activation functions of torch.nn.functional (and those that torch has too)."""
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -9,9 +10,9 @@ import numpy as np
 
 from ..engine.interpret import fused
 from . import promotion as P
-from .common import is_complex, plus_product, real_alone, wrap_dim
+from .common import half_of, is_complex, plus_product, real_alone, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
-from .registry import NUMBER_KIND, SF, op
+from .registry import NUMBER_KIND, SF, op, short
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)
@@ -383,16 +384,16 @@ def check_glu(self, dim):
 def glu(self, dim):
     """The first half times the sigmoid of the second."""
     a, b = jnp.split(self.astype(P.compute_dtype(self.dtype)), 2, axis=dim)
-    return _gated(a, b).astype(self.dtype)
+    return _gated(a, b, half_of(self.dtype)).astype(self.dtype)
 
 
-@jax.custom_jvp
-def _gated(a, b):
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _gated(a, b, half):
     return a * jax.lax.logistic(b)
 
 
 @_gated.defjvp
-def _gated_jvp(primals, tangents):
+def _gated_jvp(half, primals, tangents):
     a, b = primals
-    s = jax.lax.logistic(b)
-    return a * s, tangents[0] * s + tangents[1] * ((1 - s) * s * a)          # torch's order of multiplication
+    s = short(jax.lax.logistic(b), half)
+    return _gated(a, b, half), tangents[0] * s + tangents[1] * ((1 - s) * s * a)          # torch's order of multiplication

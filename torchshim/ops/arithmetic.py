@@ -219,6 +219,10 @@ def _div_name(inst):
     return "DivBackward0" if inst.layout[2] is None else "DivBackward2"
 
 
+def _of_divisor(out, self, other, half):
+    return -short(short(self / other, half) / other, half)
+
+
 def _flat(mode, value):
     """A derivative that rounding makes zero."""
     return jnp.zeros(value.shape, bool) if mode else value
@@ -229,7 +233,7 @@ def _flat(mode, value):
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     saves=("self for other", "other"),
-    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
+    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode, half: _flat(mode, _of_divisor(out, self, other, half))))
 def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
     return quotient(self, other, rounding_mode, half)
@@ -237,7 +241,7 @@ def div(self, other, rounding_mode, half=None):
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0",
     grad_back=each_back("Div"), promote="float", inplace="method", scalar_left="alone",
-    saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), lambda out, self, other: -(self / other) / other))
+    saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), lambda out, self, other, half: _of_divisor(out, self, other, half)))
 def true_divide(self, other):
     """self / other."""
     return self / other
@@ -306,6 +310,8 @@ def check_addcdiv(self, tensor1, tensor2, value):
 
 @op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
     grad="AddcdivBackward0", saves=("tensor1 for tensor2", "tensor2"),
+    rule=(lambda out, self, *rest: jnp.ones_like(out), lambda out, self, t, by, value, half: short(value / by, half),
+          lambda out, self, t, by, value, half: -short(short(scaled(t, value), half) / short(by * by, half), half)),
     inplace="method", numbers=(), check=check_addcdiv)
 def addcdiv(self, tensor1, tensor2, value):
     """self + value * tensor1 / tensor2."""
@@ -328,7 +334,7 @@ def check_lerp(self, end, weight):
 @op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
     numbers=("weight",), kernel_numbers=True, wide_number=True, check=check_lerp, saves=("weight",),
     rule=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
-              lambda out, self, end, weight: end - self))
+              lambda out, self, end, weight, half: short(end - self, half)))
 def lerp(self, end, weight):
     """self + weight * (end - self), computed from the nearer end."""
     near, span = jnp.abs(weight) < 0.5, end - self
@@ -347,8 +353,12 @@ def check_pow(self, exponent):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
-def _power(x, e):
-    """x ** e, with e an array or a static number: any int, or one of the floats 0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0."""
+def _power(x, e, half=None):
+    """x ** e, with e an array or a static number: any int, or one of the floats 0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0. bfloat16 multiplies step
+    by step."""
+    if half == P.bfloat16 and e.__class__ in (int, float) and e in (3, -2):
+        square = short(x * x, half)
+        return square * x if e == 3 else 1 / square
     if e.__class__ is int:
         if is_complex(x) and not -3 < e < 4:
             return jnp.power(x, jnp.asarray(e, x.dtype))
@@ -371,78 +381,72 @@ def _negative_power(x, e):
     return jnp.where(e < 0, small, power)
 
 
-def _pow_self(out, x, e):
+def _pow_self(out, x, e, half):
     if e.__class__ in (int, float):
-        return e * _static_power(e - 1, x) if e else jnp.zeros(out.shape, bool)
-    return e != 0, e * jnp.power(x, e - 1)
+        return short(e * short(_static_power(e - 1, x, half), half), half) if e else jnp.zeros(out.shape, bool)
+    return e != 0, short(e * short(jnp.power(x, short(e - 1, half)), half), half)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _static_power(e, x):
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 2))
+def _static_power(e, x, half):
     """x ** e as a factor of a derivative. Even x ** 0 depends on x, as in torch: its own derivative is 0 and not an error."""
     if e == 0:
         return jnp.where(x == x, 1, jnp.ones_like(x))
-    return _power(x, e) if e == int(e) or e == -0.5 else jnp.power(x, np.asarray(e, x.dtype))
+    return _power(x, e, half) if e == int(e) or e == -0.5 else jnp.power(x, np.asarray(e, x.dtype))
 
 
 @_static_power.defjvp
-def _static_power_jvp(e, primals, tangents):
+def _static_power_jvp(e, half, primals, tangents):
     x, = primals
-    return _static_power(e, x), tangents[0] * (e * _static_power(e - 1, x) if e else jnp.zeros_like(x))
+    return _static_power(e, x, half), tangents[0] * (e * _static_power(e - 1, x, half) if e else jnp.zeros_like(x))
 
 
-def _pow_exponent(out, x, e):
+def _pow_exponent(out, x, e, half):
     zero = (x == 0) & ((e.real if is_complex(e) else e) >= 0)
-    return jnp.where(zero, 0, out * jnp.log(jnp.where(zero, 1, x)))
+    wide = None if x.ndim < out.ndim else half             # of a Python number
+    return jnp.where(zero, 0, short(out * short(jnp.log(jnp.where(zero, 1, x)), wide), half))
 
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
-    rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow, back_refuses=no_bools((1, 0)),
+    rule=(_pow_self, _pow_exponent), half_steps=True, kernel_numbers=True, function=False, method=False, check=check_pow, back_refuses=no_bools((1, 0)),
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
     saves=lambda inst, wrt: (0,) if inst.layout[1] is T else (~0,) if inst.layout[1] == 0 else None)
-def pow(self, exponent):
+def pow(self, exponent, half=None):
     """self ** exponent. An exponent given as a static Python number is part of the program."""
-    return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)
+    return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent, half)
 
 
 @op("reciprocal(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="ReciprocalBackward0", inplace=True,
-    rule=(lambda out, self: -out * out,))
+    rule=(lambda out, self, half: -short(out * out, half),))
 def reciprocal(self):
     """1 / self."""
     return 1 / self
 
 
-@op("sqrt(Tensor self) -> Tensor", promote="float", grad="SqrtBackward0", inplace=True)
+@op("sqrt(Tensor self) -> Tensor", promote="float", grad="SqrtBackward0", inplace=True, rule=(lambda out, self: Over(2 * out),))
 def sqrt(self):
-    """The square root."""
-    return _complex_root(self) if is_complex(self) else jnp.sqrt(self)
-
-
-@jax.custom_jvp
-def _complex_root(x):
-    """Its slope at 0 is what a complex division gives: infinite in the direction of the tangent."""
-    return jnp.sqrt(x)
-
-
-@_complex_root.defjvp
-def _complex_root_jvp(primals, tangents):
-    out = _complex_root(primals[0])
-    return out, tangents[0] / (2 * out)
+    """The square root. Its slope at a complex 0 is what that division gives: infinite in the direction of the tangent."""
+    return jnp.sqrt(self)
 
 
 @op("rsqrt(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="RsqrtBackward0", inplace=True,
-    rule=(lambda out, self: -0.5 * (out * out * out),))
+    rule=(lambda out, self, half: -0.5 * short(_power(out, 3, half), half),))
 def rsqrt(self):
     """1 / sqrt(self)."""
     return 1 / jnp.sqrt(self)                   # lax.rsqrt is computed one by one without fused multiply-add, and torch divides
 
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
-    rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), saves=("result",),
+    rule=(lambda out, self, other, half: short(two_to(other), half), lambda out, self, other, half: _of_scale(self, two_to(other), half)),
+    saves=("result",),
     variant=lambda self, other: _ldexp_by(self, other))
 def ldexp(self, other):
     """self * 2 ** other."""
     return self * two_to(other)
+
+
+def _of_scale(self, power, half):
+    return [short(short(power, half) * np.log(2).astype(power.dtype), half), self]
 
 
 def _ldexp_by(self, other):
@@ -459,7 +463,7 @@ def _scaled_by_half(d):
     """ldexp by half floats: the power is rounded to their dtype before it is a factor."""
     power = lambda x: two_to(x).astype(d).astype(x.dtype)
     return with_partials(lambda self, other: self * power(other),
-                         (lambda out, self, other: power(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), ldexp.params)
+                         (lambda out, self, other: power(other), lambda out, self, other: _of_scale(self, power(other), d)), ldexp.params)
 
 
 @functools.cache
@@ -479,7 +483,8 @@ def two_to(x):
 
 
 @op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", grad_back="Div", inplace="method", numbers=(),
-    refuses=("hypot_cpu", "bic"), rule=(lambda out, self, other: self / out, lambda out, self, other: other / out), saves=("result",))
+    refuses=("hypot_cpu", "bic"), saves=("result",),
+    rule=(lambda out, self, other, half: [Over(out), self], lambda out, self, other, half: [Over(out), other]))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
     if self.dtype != np.float32:
@@ -508,9 +513,14 @@ def _at_infinity(z):
     return jnp.cos(z.imag) * jnp.inf, jnp.where(z.imag == 0, 0, jnp.sin(z.imag) * jnp.inf)
 
 
+def _share(exp, a, b, half):
+    """A partial derivative 1 / (1 + exp(a - b))."""
+    return Over(short(1 + short(exp(short(a - b, half)), half), half))
+
+
 @op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", grad_back="Div", numbers=(),
     refuses=("logaddexp_cpu", "bi"), back_refuses=no_bools((0, None), (1, None)),
-    rule=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
+    rule=(lambda out, self, other, half: _share(jnp.exp, other, self, half), lambda out, self, other, half: _share(jnp.exp, self, other, half)))
 def logaddexp(self, other):
     """log(exp(self) + exp(other))."""
     if is_complex(self):
@@ -525,7 +535,7 @@ def logaddexp(self, other):
 
 @op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", grad_back="Div", numbers=(),
     refuses=("logaddexp2_cpu", "bic"), back_refuses=no_bools((0, None), (1, None)),
-    rule=(lambda out, self, other: 1 / (1 + jnp.exp2(other - self)), lambda out, self, other: 1 / (1 + jnp.exp2(self - other))))
+    rule=(lambda out, self, other, half: _share(jnp.exp2, other, self, half), lambda out, self, other, half: _share(jnp.exp2, self, other, half)))
 def logaddexp2(self, other):
     """log2(2 ** self + 2 ** other)."""
     return jnp.logaddexp2(self, other)

@@ -98,6 +98,11 @@ def real_alone(inst, needs):
         raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 
+def half_of(d):
+    """The dtype `d` where it is a half float, else None."""
+    return None if P.compute_dtype(d) == d or P.kind_of(d) == 3 else d
+
+
 def is_float(x):
     return jnp.issubdtype(x.dtype, jnp.floating)
 

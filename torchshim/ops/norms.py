@@ -10,28 +10,30 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import check_sub
-from .common import is_complex, peak, wide, wrap_dim, wrap_dims
+from .common import half_of, is_complex, peak, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
 from .reduction import count, real_dtype
-from .registry import SI, cast, op
+from .registry import SI, cast, op, short
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def log_sum_exp(x, axes, keepdim):
-    """log(sum(exp(x))) without overflow."""
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def log_sum_exp(x, axes, keepdim, half=None):
+    """log(sum(exp(x))) without overflow. half: the half type to which torch rounds its steps."""
     if not count(x.shape, axes):
         return jnp.log(jnp.sum(x, axes, keepdims=keepdim))
     top = peak(jnp.real(x), axes)
     top = jnp.where(jnp.isinf(top), jnp.zeros_like(top), top)
-    total = jnp.log(jnp.sum(jnp.exp(x - top), axes, keepdims=True)) + top
+    total = jnp.sum(short(jnp.exp(short(x - top, half)), half), axes, keepdims=True)
+    total = short(jnp.log(short(total, half)), half) + top
     return total if keepdim else jnp.squeeze(total, axes)
 
 
 @log_sum_exp.defjvp
-def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
+def _log_sum_exp_jvp(axes, keepdim, half, primals, tangents):
     (x,), (t,) = primals, tangents
-    out = log_sum_exp(x, axes, keepdim)
-    weight = jnp.exp(x - (out if keepdim else jnp.expand_dims(out, axes)))
+    out = log_sum_exp(x, axes, keepdim, half)
+    seen = short(out if keepdim else jnp.expand_dims(out, axes), half)
+    weight = short(jnp.exp(short(x - seen, half)), half)
     return out, jnp.sum(weight * t, axes, keepdims=keepdim)
 
 
@@ -41,12 +43,12 @@ def logsumexp(self, dim, keepdim):
     """log of the sum of the exponentials along dimensions."""
     x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)
     out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
-    return log_sum_exp(x, wrap_dims(dim, x.ndim), keepdim).astype(out)
+    return log_sum_exp(x, wrap_dims(dim, x.ndim), keepdim, half_of(out)).astype(out)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
-def p_norm(x, p, axes, keepdim):
-    """(sum |x|^p)^(1/p) along axes, with the limits at 0 and infinity."""
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4))
+def p_norm(x, p, axes, keepdim, half=None):
+    """(sum |x|^p)^(1/p) along axes, with the limits at 0 and infinity. half: the half type to which torch rounds the steps of its gradient."""
     alone = p and count(x.shape, axes) == 1    # whose power may be infinite
     if p == 2 and not is_complex(x) and not alone:
         return jnp.sqrt(jnp.sum(x * x, axes, keepdims=keepdim))
@@ -67,32 +69,37 @@ def p_norm(x, p, axes, keepdim):
 
 
 @p_norm.defjvp
-def _p_norm_jvp(p, axes, keepdim, primals, tangents):
+def _p_norm_jvp(p, axes, keepdim, half, primals, tangents):
     (x,), (t,) = primals, tangents
-    out = p_norm(x, p, axes, keepdim)
-    n = out if keepdim else jnp.expand_dims(out, axes)
-    slope = _norm_slope(x, n, p, axes)
+    out = p_norm(x, p, axes, keepdim, half)
+    n = short(out if keepdim else jnp.expand_dims(out, axes), half)
+    slope, divisor = _norm_slope(x, n, p, axes, half)
     dt = jnp.real(jnp.conj(slope) * t) if is_complex(x) else slope * t
-    return out, jnp.sum(dt, axes, keepdims=keepdim)
+    total = jnp.sum(dt, axes, keepdims=keepdim)
+    if divisor is None:
+        return out, total
+    # a quotient whose cotangent is divided first, as in torch
+    divisor = divisor if keepdim else jnp.squeeze(divisor, axes)
+    zero = divisor == 0
+    return out, jnp.where(zero, 0, short(total, half) / jnp.where(zero, 1, divisor))
 
 
-def _norm_slope(x, n, p, axes):
-    """d norm / d x; zero where the norm is zero."""
+def _norm_slope(x, n, p, axes, half):
+    """d norm / d x, and what its sum over the tangent is divided by, or None; zero where the norm is zero."""
     if p == 0:
-        return jnp.zeros_like(x)
+        return jnp.zeros_like(x), None
     if p == 1:
-        return sgn(x)
+        return sgn(x), None
     if p == 2:
-        return jnp.where(n == 0, jnp.zeros_like(x), x / n)
+        return jnp.where(n == 0, jnp.zeros_like(x), short(x / n, half)), None
     a = jnp.abs(x)
     if math.isinf(p):
         same = (a == n) | jnp.isnan(a)
-        return sgn(x) * same.astype(a.dtype) / jnp.sum(same, axes, keepdims=True).astype(a.dtype)
+        return sgn(x) * same.astype(a.dtype) / jnp.sum(same, axes, keepdims=True).astype(a.dtype), None
     if p < 1:
-        return sgn(x) * jnp.where(a == 0, jnp.zeros_like(a), a ** (p - 1)) * n ** (1 - p)
-    zero = n == 0
-    power = jnp.where(zero, jnp.zeros_like(n), 1 / jnp.where(zero, jnp.ones_like(n), n) ** (p - 1))
-    return (sgn(x) * a ** (p - 1) if p < 2 else x * a ** (p - 2)) * power
+        return sgn(x) * jnp.where(a == 0, jnp.zeros_like(a), a ** (p - 1)) * n ** (1 - p), None
+    divisor = short(n ** (p - 1), half)
+    return (sgn(x) * short(a ** (p - 1), half) if p < 2 else short(x * short(a ** (p - 2), half), half)), divisor
 
 
 def sgn(x):
@@ -127,7 +134,7 @@ def vector_norm(x, p, dim, keepdim, dtype):
         a = next(told for a, told in zip(axes, dim if isinstance(dim, (tuple, list)) else (dim,)) if not x.shape[a])
         raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on the dimension {a}because this dimension is "
                            "empty and the operation does not have an identity")
-    return p_norm(wide(x), p, axes, keepdim).astype(real_dtype(x.dtype))
+    return p_norm(wide(x), p, axes, keepdim, half_of(x.dtype)).astype(real_dtype(x.dtype))
 
 
 def shown_order(p):

@@ -15,9 +15,9 @@ import numpy as np
 from ..engine import meta_of, warn
 from . import promotion as P
 from .clamping import maximum, minimum
-from .common import as_number, is_complex, is_float, real_alone, taken, wide, wrap_dim, wrap_dims
+from .common import as_number, half_of, is_complex, is_float, real_alone, taken, wide, wrap_dim, wrap_dims
 from .layout import elementwise_strides
-from .registry import cast, op
+from .registry import cast, op, short
 from .views import expand_strides
 
 
@@ -182,9 +182,9 @@ def count_nonzero(self, dim):
 
 
 # -- variance -------------------------------------------------------------------------------------------------------------
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
-def variance(x, axes, correction, keepdim):
-    """Sum of squared deviations over (n - correction)."""
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4))
+def variance(x, axes, correction, keepdim, half=None):
+    """Sum of squared deviations over (n - correction). half: the half type to which torch rounds the steps of its gradient."""
     d = x - jnp.mean(x, axes, keepdims=True)
     square = jnp.square(jnp.real(d)) if is_complex(x) else d * d
     correction = math.inf if math.isnan(correction) else correction    # torch's maximum takes 0 then
@@ -194,29 +194,30 @@ def variance(x, axes, correction, keepdim):
 
 
 @variance.defjvp
-def _variance_jvp(axes, correction, keepdim, primals, tangents):
+def _variance_jvp(axes, correction, keepdim, half, primals, tangents):
     (x,), (t,) = primals, tangents
-    d = x - jnp.mean(x, axes, keepdims=True)
+    d = short(x - short(jnp.mean(x, axes, keepdims=True), half), half)
     if axes is None and not math.prod(x.shape) > math.floor(correction):               # torch's formula where nothing is left to divide by
         slope = jnp.where(d == 0, np.nan, np.inf).astype(t.real.dtype)
-        return variance(x, axes, correction, keepdim), jnp.sum(jnp.real(t) * slope, axes, keepdims=keepdim)
+        return variance(x, axes, correction, keepdim, half), jnp.sum(jnp.real(t) * slope, axes, keepdims=keepdim)
     dt = jnp.real(jnp.conj(d) * t) if is_complex(x) else d * t
     dof = (as_number(count(x.shape, axes), np.float64) - correction).astype(dt.dtype)          # torch's derivative lets it become negative
     with np.errstate(divide="ignore"):
-        return variance(x, axes, correction, keepdim), jnp.sum(dt, axes, keepdims=keepdim) * (2 / dof)
+        return variance(x, axes, correction, keepdim, half), short(jnp.sum(dt, axes, keepdims=keepdim), half) * (2 / dof)
 
 
-@jax.custom_jvp
-def root(x):
-    """Square root whose gradient at zero is zero."""
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def root(x, half=None):
+    """Square root whose gradient at zero is zero. half: the half type to which torch rounds the steps of that."""
     return jnp.sqrt(x)
 
 
 @root.defjvp
-def _root_jvp(primals, tangents):
-    y = root(primals[0])
+def _root_jvp(half, primals, tangents):
+    made = root(primals[0], half)
+    y = short(made, half)
     flat = y == 0
-    return y, tangents[0] * jnp.where(flat, jnp.zeros_like(y), 0.5 / jnp.where(flat, 1, y))
+    return made, jnp.where(flat, 0, short(tangents[0], half) / (2 * jnp.where(flat, 1, y)))
 
 
 def refuse_integers(x, name):
@@ -267,12 +268,13 @@ def declare_spread(name, grad, compute, returns="Tensor", **options):
 
 def var(self, dim, correction, keepdim):
     """Variance; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    return variance(*spread_args(self, dim, correction), keepdim).astype(real_dtype(self.dtype))
+    return variance(*spread_args(self, dim, correction), keepdim, half_of(self.dtype)).astype(real_dtype(self.dtype))
 
 
 def std(self, dim, correction, keepdim):
     """Standard deviation; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    return root(variance(*spread_args(self, dim, correction), keepdim)).astype(real_dtype(self.dtype))
+    half = half_of(self.dtype)
+    return root(variance(*spread_args(self, dim, correction), keepdim, half), half).astype(real_dtype(self.dtype))
 
 
 def mean_of(self, dim, keepdim):

@@ -59,8 +59,9 @@ backward raises, as torch's does. There are two ways to say how it is computed:
    that part is a function with `jax.custom_jvp` beside the body.
 2. `rule` stands beside the body. A tuple for elementwise bodies: d result / d parameter as functions of (result, *params).
    A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is such a mask with a
-   factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument; if its last parameter is
-  called `result`, that is what the operator gave.
+   factor, a list several of these. They may take `half=`: the half type that torch rounds the steps of its formula to, or None. A function
+  for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument; if its last parameter is called `result`, that
+  is what the operator gave.
 
 pullback: where torch's gradients are not linear in the cotangent: beside a tuple (of which forward derivatives are made), a function of
   (cotangent, *operands, the half type between whose steps torch rounds, or None), the arrays promoted and of one shape, that gives the
@@ -355,7 +356,7 @@ class Op(Operator):
             core = functools.partial(self.body, half=common) if stepwise else self.body
             if self.partials is not None:
                 core = with_partials(core, self.partials, self.params, common)
-        elementwise = self.elementwise
+        elementwise, halves = self.elementwise, compute != common and common is not P.complex32
         wide = [k > 0 and self.wide_number and common is not P.complex32 for k in range(len(self.params))]
         tensor_places = [p.kind == "tensor" for p in self.params]
         own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
@@ -370,12 +371,15 @@ class Op(Operator):
             for x, own, tensorlike, unrounded in zip(layout, own_dtype, tensor_places, wide):
                 if x is T:
                     a = next(ai)
+                    short_one = halves and a.dtype == common
                     if compute is not None and not own:
                         if a.dtype != common and not (unrounded and a.ndim == 0):
                             a = cast(a, common)
                         a = cast(a, compute)
                     if elementwise and a.shape != shape and not (stepwise and unrounded and a.ndim == 0):
                         a = jnp.broadcast_to(a, shape)
+                        if short_one and not own:
+                            a = short(a, common)           # so that its gradient is rounded before it is summed, as in torch
                 elif x.__class__ is tuple and any(y is T for y in x):
                     a = [next(ai) if y is T else y for y in x]
                 elif x.__class__ is _Token:
@@ -414,8 +418,11 @@ class Op(Operator):
 
 def with_partials(body, partials, params, saved=None):
     """`body` whose tangent is the sum of the operands' tangents times these partial derivatives. The result that they see is rounded
-    to `saved`, a half type, as what torch saves of it."""
+    to `saved`, a half type, as what torch saves of it; those that take `half=` are given that type, to round their steps to."""
     tensorlike = [p.kind != "static" for p in params]
+    half = None if saved is P.complex32 else saved
+    stepwise = ["half" in inspect.signature(p).parameters if p else False for p in partials]
+    partials = [functools.partial(p, half=half) if stepped else p for p, stepped in zip(partials, stepwise)]
 
     def core(*args):
         """Apply the rule on the array arguments only; the others are closed over."""
@@ -435,7 +442,7 @@ def with_partials(body, partials, params, saved=None):
             total = jnp.zeros_like(out)
             for i, t in zip(at, tangents):
                 if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
-                    total = total + term(t, partials[i](seen, *every))
+                    total = total + term(t, partials[i](seen, *every), half if stepwise[i] else None)
             return out, total
         return f(*[args[i] for i in at])
     return core
@@ -482,14 +489,15 @@ class Over:
         self.divisor = divisor
 
 
-def term(t, partial):
+def term(t, partial, half=None):
     """A tangent times a partial derivative; see the module docstring for masks. A list: by one factor after the other, the last one
-    first in the gradient."""
+    first in the gradient, rounded to `half` between them."""
     if partial.__class__ is Over:
         return t / partial.divisor
     if partial.__class__ is list:
-        for factor in partial:
-            t = t * factor
+        for k, factor in enumerate(partial):
+            t = short(t, half if k else None)
+            t = t / factor.divisor if factor.__class__ is Over else t * factor
         return t
     mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
     if mask is not None:                       # first here, so last in the transposed program: it has the last word there

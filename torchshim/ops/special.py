@@ -23,9 +23,10 @@ def _i0(x):
     return special.i0(x.astype(np.float64)).astype(x.dtype) if x.dtype == np.float32 else special.i0(x)
 
 
-i0 = declare("i0", _i0, "The modified Bessel function of the first kind of order 0.", "I0", rule=(lambda out, x: special.i1(x),),
+i0 = declare("i0", _i0, "The modified Bessel function of the first kind of order 0.", "I0", rule=(lambda out, x, half: short(special.i1(x), half),),
              refuses=("i0_vml_cpu", "c"))
-declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL_BY_RESULT)
+declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL_BY_RESULT,
+        rule=(lambda out, x, half: short(short(special.i1e(x), half) - jnp.sign(x) * out, half),))
 
 
 def _i1_slope(out, x):
@@ -42,7 +43,7 @@ declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cp
 
 
 @op("entr(Tensor self) -> Tensor", promote="float", grad="SpecialEntrBackward0", refuses=("entr_cpu", "c"), **SPECIAL,
-    rule=(lambda out, x: -(1 + jnp.log(x)),), half_steps=True)
+    rule=(lambda out, x, half: -short(1 + short(jnp.log(x), half), half),), half_steps=True)
 def entr(self, half=None):
     """-x * log(x), 0 at 0, -inf below."""
     return jnp.where(self > 0, -self * short(jnp.log(self), half), jnp.where(self < 0, -jnp.inf, self * 0))

@@ -59,58 +59,74 @@ def _complex_log1p_jvp(primals, tangents):
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
 exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
 exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x.imag * math.log(2))) if is_complex(x) else jnp.exp2(x),
-               "2 to the power of each element.", "Exp2", rule=(lambda out, x: out * math.log(2),),
+               "2 to the power of each element.", "Exp2", rule=(lambda out, x, half: [math.log(2), out],),
                grad_back=lambda inst, needs: "MulBackward1")
-expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
+expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1", rule=(lambda out, x, half: short(out + 1, half),))
 log = declare("log", jnp.log, "The natural logarithm.", "Log", grad_back="Div")
 log2 = declare("log2", _log_to(2, jnp.log2), "The logarithm to base 2.", "Log2", grad_back="Div",
-               rule=(lambda out, x: 1 / (x * math.log(2)),))
+               rule=(lambda out, x, half: Over(short(x * math.log(2), half)),))
 log10 = declare("log10", _log_to(10, jnp.log10), "The logarithm to base 10.", "Log10", grad_back="Div",
-                rule=(lambda out, x: 1 / (x * math.log(10)),))
+                rule=(lambda out, x, half: Over(short(x * math.log(10), half)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P",
-                grad_back="Div")
+                grad_back="Div", rule=(lambda out, x, half: Over(short(x + 1, half)),))
+def _sigmoid_slope(out, x, half):
+    # torch's kernel rounds float16 after each step, bfloat16 once
+    return (1 - out) * out if half == P.bfloat16 else [out, short(1 - out, half)]
+
+
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
-                  rule=(lambda out, x: [out, 1 - out],), grad_back="SigmoidBackward")
+                  rule=(_sigmoid_slope,), grad_back="SigmoidBackward")
 
 # -- trigonometry ------------------------------------------------------------------------------------------------------------
-sin = declare("sin", jnp.sin, "The sine.", "Sin")
-cos = declare("cos", jnp.cos, "The cosine.", "Cos")
-tan = declare("tan", jnp.tan, "The tangent.", "Tan", rule=(lambda out, x: 1 + out * out,))
-asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(lambda out, x: jax.lax.rsqrt(1 - x * x),),
-               grad_back="Div")
-acos = declare("acos", lambda x: math.pi / 2 - jnp.arcsin(x) if x.dtype == np.complex128 else jnp.arccos(x), "The inverse of cos.", "Acos", ("arccos",), rule=(lambda out, x: -jax.lax.rsqrt(1 - x * x),),
-               grad_back="Div")
-atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),), grad_back="Div")
-sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
-cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
+sin = declare("sin", jnp.sin, "The sine.", "Sin", rule=(lambda out, x, half: short(jnp.cos(x), half),))
+cos = declare("cos", jnp.cos, "The cosine.", "Cos", rule=(lambda out, x, half: -short(jnp.sin(x), half),))
+tan = declare("tan", jnp.tan, "The tangent.", "Tan", rule=(lambda out, x, half: short(1 + short(out * out, half), half),))
+
+
+def _root_below(sign, plus):
+    """A partial derivative 1 / sqrt(sign * x ** 2 + plus), one step after the other."""
+    def slope(out, x, half):
+        return short(jax.lax.rsqrt(short(sign * short(x * x, half) + plus, half)), half)
+    return slope
+
+
+asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(_root_below(-1, 1),), grad_back="Div")
+acos = declare("acos", lambda x: math.pi / 2 - jnp.arcsin(x) if x.dtype == np.complex128 else jnp.arccos(x), "The inverse of cos.", "Acos", ("arccos",), 
+               rule=(lambda out, x, half: -_root_below(-1, 1)(out, x, half),), grad_back="Div")
+atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), 
+               rule=(lambda out, x, half: Over(short(short(x * x, half) + 1, half)),), grad_back="Div")
+sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x, half: short(jnp.cosh(x), half),))
+cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x, half: short(jnp.sinh(x), half),))
 tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: plus_product(jnp.ones((), out.dtype), -out, out),),
                grad_back="TanhBackward")
 asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), inplace_grad="AsinhBackward1",
-                back_refuses=_no_slope_in_place, rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
+                back_refuses=_no_slope_in_place, rule=(_root_below(1, 1),))
 acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1",
                 back_refuses=_no_slope_in_place,
-                rule=(lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
+                rule=(lambda out, x, half: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else _root_below(1, -1)(out, x, half),))
 atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1",
-                back_refuses=_no_slope_in_place, rule=(lambda out, x: 1 / (1 - x * x),), grad_back="Div")
+                back_refuses=_no_slope_in_place, rule=(lambda out, x, half: Over(short(1 - short(x * x, half), half)),), grad_back="Div")
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
     aliases=("arctan2",), refuses=("atan2_cpu", "c"),
-    rule=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)), twice="zeros",
+    rule=(lambda out, y, x, half: _over_square(x, y, x, half), lambda out, y, x, half: _over_square(-y, y, x, half)), twice="zeros",
     back_refuses=no_bools((0, 1), text=NEGATED_BOOL))
 def atan2(self, other):
     """The angle of the point (other, self)."""
     return jnp.arctan2(self, other)
 
 
-def _over(a, size):
-    return jnp.where(size == 0, 0, a / jnp.where(size == 0, 1, size))
+def _over_square(a, y, x, half):
+    size = short(short(y * y, half) + short(x * x, half), half)
+    return [jnp.where(size == 0, 0, short(1 / jnp.where(size == 0, 1, size), half)), a]
 
 
-def _sinc_slope(out, x):
-    at = math.pi * x
-    below = at * x
-    return below != 0, (at * jnp.cos(at) - jnp.sin(at)) / jnp.where(below == 0, 1, below)
+def _sinc_slope(out, x, half):
+    at = short(math.pi * x, half)
+    below = short(math.pi * short(x * x, half), half)
+    above = short(short(at * short(jnp.cos(at), half), half) - short(jnp.sin(at), half), half)
+    return below != 0, short(above / jnp.where(below == 0, 1, below), half)
 
 
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
@@ -130,15 +146,30 @@ rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "
                   check=_no_complex("rad2deg"), by_out="rad2deg")
 
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
-erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"))
-erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
+def _bell(size):
+    """A partial derivative size * exp(-x ** 2)."""
+    def slope(out, x, half):
+        return short(size * short(jnp.exp(-short(x * x, half)), half), half)
+    return slope
+
+
+erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"),
+              rule=(_bell(2 / math.sqrt(math.pi)),))
+erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"),
+               rule=(_bell(-2 / math.sqrt(math.pi)),))
+
+
 def _erfinv(x):
     """Rounded once, as torch's is, which corrects its first guess twice."""
     return jax.lax.erf_inv(x.astype(np.float64)).astype(x.dtype) if x.dtype == np.float32 else jax.lax.erf_inv(x)
 
 
+def _erfinv_slope(out, x, half):
+    return short(math.sqrt(math.pi) / 2 * short(jnp.exp(short(jnp.square(short(_erfinv(x), half)), half)), half), half)
+
+
 erfinv = declare("erfinv", _erfinv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen, saves=("self",), grad_back="Div",
-                 refuses=("erfinv_vml_cpu", "c"), rule=(lambda out, x: math.sqrt(math.pi) / 2 * jnp.exp(jnp.square(_erfinv(x))),))
+                 refuses=("erfinv_vml_cpu", "c"), rule=(_erfinv_slope,))
 
 
 def _lgamma(x):
@@ -147,7 +178,7 @@ def _lgamma(x):
 
 
 lgamma = declare("lgamma", _lgamma, "The logarithm of |gamma(x)|.", "Lgamma", inplace="method", refuses=("lgamma_vml_cpu", "c"),
-                 rule=(lambda out, x: digamma_of(x),), twice="zeros")
+                 rule=(lambda out, x, half: short(digamma_of(x), half),), twice="zeros")
 
 
 # digamma of 10, and of its asymptotic series Bernoulli's numbers B(2k) / 2k, the last first
@@ -194,7 +225,7 @@ def _trigamma(x):
 
 
 digamma = declare("digamma", digamma_of, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
-                  rule=(lambda out, x: _trigamma(x),))
+                  rule=(lambda out, x, half: short(_trigamma(x), half),))
 
 
 def _logit_slope(out, x, eps):
@@ -209,7 +240,10 @@ def _logit_slope(out, x, eps):
     rule=(_logit_slope,), half_steps=True)
 def logit(self, eps, half=None):
     """log(x / (1 - x)), with x kept between eps and 1 - eps."""
-    x = self if eps is None else jnp.where(self < eps, eps, jnp.where(self > 1 - eps, 1 - eps, self))
+    if eps is not None:
+        low = short(jnp.asarray(eps).astype(self.dtype), half)
+        high = short(1 - low, half)
+    x = self if eps is None else jnp.where(self < low, low, jnp.where(self > high, high, self))
     return jnp.log(short(x / short(1 - x, half), half))
 
 

@@ -15,11 +15,11 @@ from ...engine import meta_of
 from ...engine.interpret import losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
-from ..common import as_number, taken, wide
+from ..common import as_number, half_of, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
 from ..registry import cast, common_of, op, short
-from .softmax import half_of, log_softmax_of, refuse_integers
+from .softmax import log_softmax_of, refuse_integers
 
 
 def reduced(x, reduction):
@@ -315,18 +315,18 @@ def _on_host(forward, backward, target_too=True):
     return dict(host=host, host_back=host_back)
 
 
-@jax.custom_jvp
-def _mean_square(d):
-    return jnp.mean(jnp.square(d))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _mean_square(d, half):
+    return jnp.mean(jnp.square(d)) if half is None else reduced(short(jnp.square(d), half), "mean")
 
 
 @_mean_square.defjvp
-def _mean_square_jvp(primals, tangents):
+def _mean_square_jvp(half, primals, tangents):
     # the cotangent comes last, as in torch's kernel
     d, = primals
     with np.errstate(divide="ignore"):         # of nothing
         factor = cast(2 / as_number(d.size, np.float64), d.dtype)
-    return _mean_square(d), jnp.sum(tangents[0] * (factor * d))
+    return _mean_square(d, half), jnp.sum(tangents[0] * short(short(factor, half) * d, half))
 
 
 @op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
@@ -336,7 +336,7 @@ def mse_loss(self, target, weight, reduction, half=None):
     """The squared difference; with weights, torch divides by their sum."""
     d = short(self - target, half)
     if weight is None:
-        return _mean_square(d) if reduction == "mean" and half is None else reduced(short(jnp.square(d), half), reduction)
+        return _mean_square(d, half) if reduction == "mean" else reduced(short(jnp.square(d), half), reduction)
     y = short(short(jnp.square(d), half) * weight, half)
     return _weighted_mean(y, weight, half) if reduction == "mean" else reduced(y, reduction)
 

@@ -10,9 +10,9 @@ import numpy as np
 from ...engine import contiguous_strides
 from ...engine.interpret import channels, fused
 from .. import promotion as P
-from ..common import wide
+from ..common import half_of, wide
 from ..layout import channels_last_strides, elementwise_strides, iterated, lies_channels_last, not_channels_last
-from ..registry import each_back, op
+from ..registry import each_back, op, short
 
 
 def _trailing(x, shape):
@@ -68,9 +68,10 @@ def _check_layer_norm(x, normalized_shape, weight, bias, eps):
     _check_trailing(x, normalized_shape, weight, bias)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def statistics(x, axes, eps):
-    """((x - mean) / sqrt(variance + eps), mean, variance) over some axes."""
+@partial(jax.custom_jvp, nondiff_argnums=(1, 3))
+def statistics(x, axes, eps, half=None):
+    """((x - mean) / sqrt(variance + eps), mean, variance) over some axes. half: the half type to which torch rounds what of these its
+    gradient is made of."""
     mean = jnp.mean(x, axes, keepdims=True)
     centred = x - mean
     var = jnp.mean(jnp.square(centred), axes, keepdims=True)
@@ -78,19 +79,20 @@ def statistics(x, axes, eps):
 
 
 @statistics.defjvp
-def _statistics_jvp(axes, primals, tangents):
+def _statistics_jvp(axes, half, primals, tangents):
     (x, eps), t = primals, tangents[0]
-    y, mean, var = statistics(x, axes, eps)
+    made, mean, var = statistics(x, axes, eps, half)
     along_mean, along_var = jnp.mean(t, axes, keepdims=True), 2 * jnp.mean((x - mean) * t, axes, keepdims=True)
-    t = t * jax.lax.rsqrt(var + eps.astype(x.dtype))
+    scale = short(jax.lax.rsqrt(var + eps.astype(x.dtype)), half)
+    y, t = made if half is None else (x - short(mean, half)) * scale, t * scale
     # the signs are changed where there is less to change, here and in the transposed program
     t = t + -jnp.mean(t, axes, keepdims=True) + y * -jnp.mean(y * t, axes, keepdims=True)
-    return (y, mean, var), (t, along_mean, along_var)
+    return (made, mean, var), (t, along_mean, along_var)
 
 
-def normalized(x, axes, eps):
+def normalized(x, axes, eps, half=None):
     """(x - mean) / sqrt(variance + eps) over some axes."""
-    return statistics(x, axes, eps)[0]
+    return statistics(x, axes, eps, half)[0]
 
 
 def _rows_on_host(inst):
@@ -126,7 +128,8 @@ def _layer_norm_back_on_host(inst, plan):
     saves=("self", "weight", "bias"))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
-    y = normalized(wide(self), _trailing(self, normalized_shape), eps)
+    half = half_of(self.dtype) if all([t is None or t.dtype == self.dtype for t in (weight, bias)]) else None
+    y = normalized(wide(self), _trailing(self, normalized_shape), eps, half)
     if weight is not None:
         y = y * weight.astype(y.dtype)
     if bias is not None:

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 
 from ...engine.interpret import fused
 from .. import promotion as P
-from ..common import peak, real_alone, wide, wrap_dim
-from ..registry import cast, op
+from ..common import half_of, peak, real_alone, wide, wrap_dim
+from ..registry import cast, op, short
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def softmax_of(x, dim):
-    """Along one dimension, in x's own precision; 1 for a 0-d array."""
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def softmax_of(x, dim, half=None):
+    """Along one dimension, in x's own precision; 1 for a 0-d array. half: the half type to which torch rounds what gradients are made of."""
     if not x.ndim:
         return jnp.where(jnp.isfinite(x), jnp.ones_like(x), x * jnp.nan)
     e = jnp.exp(x - _peak(x, dim))
@@ -22,10 +22,11 @@ def softmax_of(x, dim):
 
 
 @softmax_of.defjvp
-def _softmax_jvp(dim, primals, tangents):
-    y, t = softmax_of(primals[0], dim), tangents[0]
+def _softmax_jvp(dim, half, primals, tangents):
+    made, t = softmax_of(primals[0], dim, half), tangents[0]
+    y = short(made, half)
     # the sign is changed where there is less to change, here and in the transposed program
-    return y, y * (t + -(jnp.sum(y * t, dim, keepdims=True) if y.ndim else y * t))
+    return made, y * (t + -(jnp.sum(y * t, dim, keepdims=True) if y.ndim else y * t))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
@@ -39,11 +40,6 @@ def log_softmax_of(x, dim, half=None):
         return a if half is None else a.astype(half).astype(a.dtype)
     d, steps = x - _peak(x, dim), rounded if dim == x.ndim - 1 else lambda a: a
     return rounded(d - steps(jnp.log(steps(jnp.sum(jnp.exp(d), dim, keepdims=True)))))
-
-
-def half_of(d):
-    """`d` where it is a half type, else None."""
-    return None if P.compute_dtype(d) == d else d
 
 
 @log_softmax_of.defjvp
@@ -94,7 +90,7 @@ def _on_host(log):
 def softmax(self, dim, dtype):
     """exp(x) / sum(exp(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("softmax", self, dim, dtype)
-    return softmax_of(x, dim).astype(d)
+    return softmax_of(x, dim, half_of(d)).astype(d)
 
 
 @op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", grad_back="LogSoftmaxBackwardData",
