@@ -310,7 +310,7 @@ def check_addcdiv(self, tensor1, tensor2, value):
 
 @op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
     grad="AddcdivBackward0", saves=("tensor1 for tensor2", "tensor2"),
-    rule=(lambda out, self, *rest: jnp.ones_like(out), lambda out, self, t, by, value, half: short(value / by, half),
+    rule=(lambda out, self, *rest: jnp.ones_like(out), lambda out, self, t, by, value, half: short((value if value.__class__ is int else short(value, half)) / by, half),
           lambda out, self, t, by, value, half: -short(short(scaled(t, value), half) / short(by * by, half), half)),
     inplace="method", numbers=(), check=check_addcdiv)
 def addcdiv(self, tensor1, tensor2, value):

@@ -126,24 +126,24 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
-def _product(x, axes, keepdim, everything):
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4))
+def _product(x, axes, keepdim, everything, half):
     return jnp.prod(x, axes, keepdims=keepdim)
 
 
 @_product.defjvp
-def _product_jvp(axes, keepdim, everything, primals, tangents):
+def _product_jvp(axes, keepdim, everything, half, primals, tangents):
     # torch's formula divides the result, as it was saved, by what is multiplied, unless something is 0: then each derivative is the
     # product of the others
     (x,), (t,) = primals, tangents
-    made, zero = _product(x, axes, keepdim, everything), x == 0
-    whole = made if keepdim else jnp.expand_dims(made, axes)
+    made, zero = _product(x, axes, keepdim, everything, half), x == 0
+    whole = short(made if keepdim else jnp.expand_dims(made, axes), half)
     others, = jax.vjp(lambda x: jnp.prod(x, axes, keepdims=True), x)[1](jnp.ones_like(whole))
     if everything:                             # where two are zero torch's derivatives are, whatever the others, and the gradient
         none = jnp.sum(zero) > 1
         others, t = jnp.where(none, jnp.zeros_like(others), others), jnp.where(none, jnp.zeros_like(t), t)
     some = jnp.any(zero)
-    return made, jnp.sum(t * jnp.where(some, others, whole / jnp.where(some, jnp.ones_like(x), x)), axes, keepdims=keepdim)
+    return made, jnp.sum(t * jnp.where(some, others, short(whole / jnp.where(some, jnp.ones_like(x), x), half)), axes, keepdims=keepdim)
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
@@ -156,7 +156,7 @@ def prod(self, dim, keepdim, dtype):
     axes = wrap_dims(dim, x.ndim)
     if not x.ndim or P.kind_of(x.dtype) < 2:
         return cast(jnp.prod(x, axes, keepdims=keepdim), out)
-    return cast(_product(x, tuple(axes), keepdim, dim is None), out)
+    return cast(_product(x, tuple(axes), keepdim, dim is None, half_of(out)), out)
 
 
 def on_diagonal(shape):

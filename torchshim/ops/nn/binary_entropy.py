@@ -94,8 +94,8 @@ def _entropy_of_logits_jvp(reduction, half, primals, tangents):
     out = _entropy_of_logits(*primals, reduction, half)
 
     def through(t, slope):
-        t = t / x.size if reduction == "mean" else t
-        t = (t if weight is None else t * weight) * slope
+        t = short(t / x.size, half) if reduction == "mean" else t
+        t = (t if weight is None else short(t * weight, half)) * slope
         return jnp.sum(t) if reduction != "none" else t
     s = short(jax.lax.logistic(x), half)
     if pos_weight is None:

@@ -63,6 +63,11 @@ def _batch_strides(inst, self, *rest):
     return _strides(inst, self)
 
 
+def _rounded_to(x, *parameters):
+    """The half type in which torch keeps the statistics of `x` for backward; None where it has none, or one of the parameters is wider."""
+    return half_of(x.dtype) if all([t is None or t.dtype == x.dtype for t in parameters]) else None
+
+
 def _check_layer_norm(x, normalized_shape, weight, bias, eps):
     share_dtype(x, weight, bias)
     _check_trailing(x, normalized_shape, weight, bias)
@@ -128,8 +133,7 @@ def _layer_norm_back_on_host(inst, plan):
     saves=("self", "weight", "bias"))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
-    half = half_of(self.dtype) if all([t is None or t.dtype == self.dtype for t in (weight, bias)]) else None
-    y = normalized(wide(self), _trailing(self, normalized_shape), eps, half)
+    y = normalized(wide(self), _trailing(self, normalized_shape), eps, _rounded_to(self, weight, bias))
     if weight is not None:
         y = y * weight.astype(y.dtype)
     if bias is not None:
@@ -243,7 +247,7 @@ def group_norm(self, num_groups, weight, bias, eps):
     x = wide(self)
     n, c = x.shape[:2]
     grouped = x.reshape(n, num_groups, -1) if x.size else x.reshape(n, num_groups, 0)
-    y = normalized(grouped, (2,), eps).reshape(x.shape)
+    y = normalized(grouped, (2,), eps, _rounded_to(self, weight, bias)).reshape(x.shape)
     return _per_channel(y, weight, bias).astype(self.dtype)
 
 
@@ -320,9 +324,10 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     x = wide(self)
     axes = (0, *range(2, x.ndim))
     count = x.size // x.shape[1] if x.shape[1] else 0
-    y, *now = statistics(x, axes, eps)
-    if x.dtype != self.dtype and not any([t is not None and t.dtype != self.dtype for t in (weight, bias, mean, var)]):
-        y = _with_rounded(x, y, *now, eps, self.dtype)
+    half = _rounded_to(self, weight, bias, mean, var)
+    y, *now = statistics(x, axes, eps, half)
+    if half is not None:
+        y = _with_rounded(x, y, *now, eps, half)
     y = _per_channel(y, weight, bias)
     now, var_now = jax.lax.stop_gradient(now)
     unbiased = var_now.reshape(-1) * (count / (count - 1) if count > 1 else jnp.nan)
