@@ -103,3 +103,11 @@ def test_gradients_multiply_in_the_order_of_torch(tier):
 def test_the_factors_may_have_no_dimensions(tier, dtype):
     x, y = torch.arange(4.0, dtype=dtype), torch.tensor(2.0, dtype=dtype)
     assert torch.add(x, y, alpha=0.5).tolist() == [1, 2, 3, 4] and torch.addcmul(x, y, y).tolist() == [4, 5, 6, 7]
+
+
+def test_rounding_in_place_writes():
+    x = torch.tensor([0.26, 1.7])
+    assert x.round_(decimals=1) is x and torch.allclose(x, torch.tensor([0.3, 1.7]))
+    assert torch.round_(x) is x and x.tolist() == [0.0, 2.0]
+    y = torch.tensor([0.26], requires_grad=True)
+    assert [f(y).grad_fn.name() for f in (torch.round, lambda y: y.round(decimals=0))] == ["RoundBackward0", "RoundBackward1"]

@@ -133,19 +133,16 @@ def trunc(self):
 
 
 def check_round(self, decimals):
-    if P.kind_of(self.dtype) != 2:
+    if decimals is not None and P.kind_of(self.dtype) != 2:
         raise NotImplementedError(f'"round{"" if decimals else "_vml"}_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-@op("round(Tensor self) -> Tensor", promote="arith", inplace=True, refuses=("round_vml_cpu", "bc"), grad="RoundBackward0")
-def round(self):
-    """Rounded half to even."""
-    return jnp.round(self) if is_float(self) else self
-
-
-@op("round.decimals(Tensor self, *, int decimals) -> Tensor", promote="arith", inplace=True, check=check_round, grad="RoundBackward1")
-def round_decimals(self, decimals):
+@op("round(Tensor self, *, int? decimals=None) -> Tensor", promote="arith", inplace=True, refuses=("round_vml_cpu", "bc"), check=check_round,
+    grad=lambda inst: "RoundBackward0" if inst.layout[1] is None else "RoundBackward1")
+def round(self, decimals):
     """Rounded half to even, at `decimals` digits after the point."""
+    if not is_float(self):
+        return self
     if not decimals:
         return jnp.round(self)
     scale = np.asarray(10.0 ** (decimals if decimals > 0 else -decimals), self.dtype)
