@@ -234,8 +234,16 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         out = out[0]
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
-    if rule is not _TRUTHS or tangent_of(out) is not None:
-        refuse_history(name, (out, result))
+    of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
+    if name in _LOOKED_AT_FIRST or (name in _COPIED or name in _UNKNOWN) and context.grad:
+        check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
+    if context.grad and (name in _UNKNOWN or name in _COPIED) and tangent_of(out) is None and tangent_of(result) is None:
+        if name in _UNKNOWN and (out.requires_grad or result.requires_grad):
+            return _leading_nowhere(out, result, name, rule)
+        if out.requires_grad and out.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    elif rule is not _TRUTHS or tangent_of(out) is not None:
+        refuse_history(_OF_TWO[name + ".other"] if of_two else name, (out, result))
     if operands and name not in SHARED:        # an elementwise kernel looks at memory, then at shapes, then at dtypes
         refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
         if out.shape != result.shape and any([x is out for x in operands]):
@@ -246,7 +254,6 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         rule = (same, SAME),
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if operands and name in SHARED:
-        of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
         refuse_shared(out, operands, (2, False) if of_two else SHARED[name])
         operands = ()
     elif operands:
@@ -271,12 +278,12 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                     out.resize_((span,))
                 out.as_strided_(result.shape, strides)
                 bump_version(out, -1)
-            out.data.copy_(result)             # all of it counts as one write
+            (out if name in _COPIED else out.data).copy_(result)             # all of it counts as one write
         return out
     if "transform" in context.modes:
         with unasked():
             out.copy_(result)
-    elif context.grad is True and out.requires_grad:            # what has no derivative is written all the same
+    elif context.grad is True and out.requires_grad and name not in _COPIED:            # what has no derivative is written all the same
         context.grad = False
         try:
             out.copy_(result)
@@ -285,6 +292,30 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     else:
         out.copy_(result)
     return out
+
+
+def _leading_nowhere(out, result, name, rule):
+    """`into` without a history, and then with one of which nothing is known."""
+    done = unfollowed(name, out, result)
+    into(out, result.detach(), name, (), rule)
+    return done()
+
+
+def unfollowed(name, out, *sources):
+    """Before something is written into `out` by a form of which torch's autograd knows nothing: torch's refusal of histories, or a function
+    that gives `out` a history that leads nowhere once that is done."""
+    from .undefined import no_derivative
+    wanting = [t for t in (out, *sources) if context.grad and t.requires_grad]
+    if name not in _UNKNOWN or not wanting or out._ts_view is not None or out.requires_grad and out.is_leaf:
+        refuse_history(_UNKNOWN.get(name, name), (out, *sources))
+        return lambda: out
+    edge = no_derivative(out.detach().clone(), wanting, _UNKNOWN[name])._ts_edge
+    out._ts_edge = None
+
+    def done():
+        out._ts_edge = edge
+        return out
+    return done
 
 
 def history_first(op, name, args, out, error):
@@ -296,8 +327,8 @@ def history_first(op, name, args, out, error):
         return _dtype_first(op, name, args, out, error)
     given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, TensorBase)]
     try:
-        if context.grad and op.grad not in (None, "NotImplemented"):
-            refuse_history(name, given)
+        if context.grad and op.grad not in (None, "NotImplemented") and name not in _UNKNOWN:
+            refuse_history(_OF_TWO.get(op.full_name, name), given)
         if op.elementwise and name not in SHARED and isinstance(out, TensorBase):      # kernels look at memory before shapes
             refuse_overlap(out, given[:-1])
     except RuntimeError as first:
@@ -320,8 +351,23 @@ def _dtype_first(op, name, args, out, error):
     return None
 
 
-#: Aliases that are functions of their own here.
-_WRITTEN = {"absolute": "abs", "true_divide": "div", "concat": "cat", "concatenate": "cat"}
+#: Aliases that are functions of their own here, and what calls the out= form of another function.
+_WRITTEN = {name: called for called, names in dict(
+    abs="absolute", div="true_divide", cat="concat concatenate hstack vstack row_stack dstack column_stack",
+    linalg_vector_norm="norm", _linalg_det="linalg_det det", linalg_inv_ex="linalg_inv inverse", mm="linalg_multi_dot chain_matmul",
+    mul="kron outer ger", nansum="nanmean", gather="take_along_dim", _linalg_svd="linalg_svdvals", _linalg_solve_ex="linalg_solve", matmul="linalg_matrix_power matrix_power",
+    sub="diff", pow="square", log_sigmoid_forward="logsigmoid",
+    sum="linalg_matrix_rank").items() for name in names.split()}
+_OF_TWO = {"max.other": "maximum", "min.other": "minimum"}
+#: Whose out tensor is looked at before histories are.
+_LOOKED_AT_FIRST = frozenset("""any all argmax argmin nonzero isin multinomial isneginf isposinf signbit searchsorted bucketize
+    linalg_multi_dot chain_matmul linalg_matrix_power matrix_power""".split())
+#: That compute a result and copy it, which is followed.
+_COPIED = frozenset("linalg_norm linalg_matrix_norm linalg_cond quantile nanquantile".split())
+#: Of whose out= forms torch's autograd knows nothing: by the name that it calls them, what they write has a history that leads nowhere.
+_UNKNOWN = {name: f"aten::{name}" for name in "floor_divide softmax log_softmax heaviside conj_physical linalg_eigvals".split()} | {
+    "diag": "aten::diagonal_copy"} | {
+    f"aten::{made}": f"aten::{made}" for made in "full zeros ones arange normal rand eye linspace logspace range".split()}
 
 
 @functools.cache
