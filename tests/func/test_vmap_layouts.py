@@ -7,7 +7,7 @@ import torchshim as torch
 @pytest.mark.parametrize("f, dims, out, strides", [
     (lambda x: x * 2, 1, 2, (12, 1, 4)), (lambda x: x.sin(), 2, 0, (1, 12, 4)), (lambda x: x.cos() * 2, 1, 1, (12, 4, 1)),
     (lambda x: x.sum(0), 2, 0, (3, 1)), (lambda x: x @ x.t(), 2, 0, (4, 2, 1)), (lambda x: x.cumsum(0), 2, 0, (6, 3, 1)),
-    (lambda x: x.t() + 1, 2, 0, (1, 4, 12))])
+    (lambda x: x.t() + 1, 2, 0, (1, 4, 12)), (torch.exp, 2, 0, (1, 12, 4)), (lambda x: 1 / x, 2, 0, (1, 12, 4))])
 def test_elementwise_functions_leave_the_batch_where_it_is(f, dims, out, strides):
     x = torch.arange(24.0).reshape(2, 3, 4)
     made = torch.func.vmap(f, in_dims=dims, out_dims=out)(x)

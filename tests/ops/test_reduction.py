@@ -258,3 +258,18 @@ def test_logcumsumexp_of_infinite_complex_numbers(dtype):
     x = torch.tensor([1 + 1j, 2 + 1j], dtype=dtype, requires_grad=True)
     x.logcumsumexp(0)[1].abs().backward()
     assert x.grad.tolist() == [pytest.approx(0.246862 + 0.106726j, abs=1e-4), pytest.approx(0.671041 + 0.290110j, abs=1e-4)]
+
+
+def test_variances_are_summed_in_double_precision():
+    """Rounded once, as torch accumulates: a square may be infinite in single precision."""
+    x = torch.tensor([[1.0, 1e30, 2.0, -3.0]], requires_grad=True)
+    assert torch.std(x).item() == 5.000000075237331e29 and torch.autograd.grad(torch.std(x), x)[0][0, 1].item() == 0.5000000596046448
+    y = torch.arange(7.0) * 0.37 % 1.1 + 100
+    assert y.var().item() == 0.10929504781961441 and y.std().item() == 0.33059802651405334
+    assert torch.var_mean(y)[1].item() == 100.32428741455078
+
+
+def test_nothing_is_divided_by_zero_where_nothing_is_divided():
+    x, zero = torch.ones(2, 0, dtype=torch.int64), torch.zeros(2, 1, dtype=torch.int64)
+    assert [f(x, zero).shape for f in (torch.fmod, torch.remainder, torch.floor_divide)] == [(2, 0)] * 3
+    assert (x // 0).shape == (2, 0)

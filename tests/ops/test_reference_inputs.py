@@ -101,3 +101,20 @@ def test_the_norm_of_one_number_is_its_absolute_value(p):
     """Its power may be infinite."""
     assert torch.linalg.vector_norm(torch.tensor([[-1e30], [2.5]]), p, 1).tolist() == [1.0000000150474662e+30, 2.5]
     assert torch.linalg.vector_norm(torch.tensor([-1e30]), 0).item() == 1
+
+
+def test_the_curvature_of_smooth_losses_where_there_is_no_difference():
+    x = torch.tensor([0., 0.5, 1., -0.5, 2.], dtype=torch.float64, requires_grad=True)
+    for beta, expected in ((0.5, [2., 0., 0., 0., 0.]), (1.0, [1., 1., 0., 1., 0.])):
+        g, = torch.autograd.grad(F.smooth_l1_loss(x, torch.zeros(5, dtype=torch.float64), reduction="sum", beta=beta), x, create_graph=True)
+        assert torch.autograd.grad(g.sum(), x)[0].tolist() == expected
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: torch.geqrf(torch.ones(2, 2, requires_grad=True))[0].sum().backward(), NotImplementedError,
+     "the derivative for 'geqrf' is not implemented."),
+    (lambda: torch.gradient(torch.tensor(1.), dim=-1), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+    (lambda: torch.var_mean(torch.ones(()), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims")])
+def test_more_refusals_of_rare_arguments(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

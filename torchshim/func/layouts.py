@@ -22,8 +22,9 @@ def _found(jaxpr, operands):
         given = [(v.aval, *known(v)) for v in eqn.invars]
         depends, strides = any([d for _, _, d in given]), None
         name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
-        if name == "operator":
-            found.update(zip(eqn.outvars, _found(eqn.params["routine"].flat.jaxpr, [(s, d) for _, s, d in given])))
+        inner = eqn.params["routine"].flat if name == "operator" else eqn.params["call_jaxpr"] if name == "custom_jvp_call" else None
+        if inner is not None:
+            found.update(zip(eqn.outvars, _found(inner.jaxpr, [(s, d) for _, s, d in given])))
             continue
         if name == "transpose" and given[0][1] is not None:
             strides = tuple([given[0][1][d] for d in eqn.params["permutation"]])

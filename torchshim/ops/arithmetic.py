@@ -53,8 +53,8 @@ def _zero_division():
 
 
 def refuse_zero(self, other, *rest):
-    if getattr(self, "dtype", None) == P.float32:
-        return None
+    if getattr(self, "dtype", None) == P.float32 or 0 in (*getattr(self, "shape", ()), *getattr(other, "shape", ())):
+        return None                            # nothing is divided
     kinds = [P.kind_of(x.dtype) if hasattr(x, "dtype") else {bool: 0, int: 1}.get(x.__class__, 2) for x in (self, other)]
     if max(kinds) != 1:
         return None

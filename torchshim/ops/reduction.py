@@ -185,12 +185,32 @@ def count_nonzero(self, dim):
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4))
 def variance(x, axes, correction, keepdim, half=None):
     """Sum of squared deviations over (n - correction). half: the half type to which torch rounds the steps of its gradient."""
-    d = x - jnp.mean(x, axes, keepdims=True)
-    square = jnp.square(jnp.real(d)) if is_complex(x) else d * d
+    if is_complex(x):
+        return variance(jnp.real(x), axes, correction, keepdim) + variance(jnp.imag(x), axes, correction, keepdim)
+    return _variance(x, axes, correction, keepdim).astype(x.dtype)
+
+
+def _variance(x, axes, correction, keepdim):
+    """In float64, as torch accumulates."""
+    x = x.astype(np.float64)
     correction = math.inf if math.isnan(correction) else correction    # torch's maximum takes 0 then
-    dof = jnp.maximum(as_number(count(x.shape, axes), np.float64) - correction, 0.0).astype(square.dtype)
-    made = jnp.sum(square, axes, keepdims=keepdim) / dof
-    return made + jnp.sum(jnp.square(jnp.imag(d)), axes, keepdims=keepdim) / dof if is_complex(x) else made
+    dof = jnp.maximum(as_number(count(x.shape, axes), np.float64) - correction, 0.0)
+    return jnp.sum(jnp.square(x - jnp.mean(x, axes, keepdims=True)), axes, keepdims=keepdim) / dof
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4))
+def deviation(x, axes, correction, keepdim, half=None):
+    """The root of the variance, rounded once."""
+    return jnp.sqrt(variance(x, axes, correction, keepdim) if is_complex(x) else _variance(x, axes, correction, keepdim)).astype(x.real.dtype)
+
+
+@deviation.defjvp
+def _deviation_jvp(axes, correction, keepdim, half, primals, tangents):
+    t = _variance_jvp(axes, correction, keepdim, half, primals, tangents)[1]
+    made = deviation(*primals, axes, correction, keepdim, half)
+    y = short(made, half)
+    flat = y == 0
+    return made, jnp.where(flat, 0, short(t, half) / (2 * jnp.where(flat, 1, y)))
 
 
 @variance.defjvp
@@ -206,18 +226,17 @@ def _variance_jvp(axes, correction, keepdim, half, primals, tangents):
         return variance(x, axes, correction, keepdim, half), short(jnp.sum(dt, axes, keepdims=keepdim), half) * (2 / dof)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def root(x, half=None):
-    """Square root whose gradient at zero is zero. half: the half type to which torch rounds the steps of that."""
+@jax.custom_jvp
+def root(x):
+    """Square root whose gradient at zero is zero."""
     return jnp.sqrt(x)
 
 
 @root.defjvp
-def _root_jvp(half, primals, tangents):
-    made = root(primals[0], half)
-    y = short(made, half)
+def _root_jvp(primals, tangents):
+    y = root(primals[0])
     flat = y == 0
-    return made, jnp.where(flat, 0, short(tangents[0], half) / (2 * jnp.where(flat, 1, y)))
+    return y, jnp.where(flat, 0, tangents[0] / (2 * jnp.where(flat, 1, y)))
 
 
 def refuse_integers(x, name):
@@ -240,8 +259,8 @@ def few_degrees(name):
     """torch's warning where nothing is left to divide by."""
     def precheck(self, dim=None, correction=1, *rest):
         refuse_integers(self, name if name.endswith("_mean") else "std and var")
-        axes = (dim if isinstance(dim, (tuple, list)) else (dim,)) if dim not in (None, (), []) and self.ndim else range(self.ndim)
-        if math.prod([self.shape[wrap_dim(a, self.ndim)] for a in axes]) - (1 if correction is None else correction) <= 0:
+        axes = wrap_dims(dim, self.ndim)
+        if math.prod([self.shape[a] for a in axes]) - (1 if correction is None else correction) <= 0:
             warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
                  "divided by output numel).")
     return precheck
@@ -273,12 +292,12 @@ def var(self, dim, correction, keepdim):
 
 def std(self, dim, correction, keepdim):
     """Standard deviation; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    half = half_of(self.dtype)
-    return root(variance(*spread_args(self, dim, correction), keepdim, half), half).astype(real_dtype(self.dtype))
+    return deviation(*spread_args(self, dim, correction), keepdim, half_of(self.dtype)).astype(real_dtype(self.dtype))
 
 
 def mean_of(self, dim, keepdim):
-    return jnp.mean(wide(self), wrap_dims(dim, self.ndim), keepdims=keepdim).astype(self.dtype)
+    x = wide(self)
+    return jnp.mean(x.astype(jnp.promote_types(x.dtype, np.float64)), wrap_dims(dim, self.ndim), keepdims=keepdim).astype(self.dtype)
 
 
 def var_mean(self, dim, correction, keepdim):

@@ -8,6 +8,7 @@ from .. import promotion as P
 from ..loops import scan
 from ..registry import each_back, op
 from .common import LINALG, columns, kernel, mH, mT
+from ..common import real_alone
 
 
 def reflect(A, tau, C, transpose):
@@ -58,7 +59,9 @@ def linalg_householder_product(input, tau):
     return householder_product(input, tau) if input.size else input
 
 
-@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", grad="NotImplemented", strides=columns(0), pushes=False)
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", grad="GeqrfBackward0", grad_for=real_alone, strides=columns(0), pushes=False,
+    back_refuses=lambda inst, needs: NotImplementedError("the derivative for 'geqrf' is not implemented."),
+    rule=lambda ct, self: [jnp.zeros_like(self)])
 def geqrf(self):
     """QR as LAPACK leaves it: R, the reflections below it, and their factors."""
     if self.ndim < 2:

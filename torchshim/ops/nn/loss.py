@@ -15,7 +15,7 @@ from ...engine import meta_of
 from ...engine.interpret import losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
-from ..common import as_number, half_of, taken, wide
+from ..common import as_number, half_of, real_alone, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
 from ..registry import cast, common_of, op, short
@@ -388,10 +388,23 @@ def l1_loss(self, target, weight, reduction):
     **_on_host(losses.smooth_l1, losses.smooth_l1_back))
 def smooth_l1_loss(self, target, reduction, beta):
     """Quadratic below beta, linear above."""
-    a = _abs(self - target)
+    return reduced(_smooth(self - target, beta), reduction)
+
+
+@jax.custom_jvp
+def _smooth(d, beta):
+    a = jnp.abs(d)
     far = a >= beta
     near = jnp.where(far, 0, a)
-    return reduced(jnp.where(far, a - 0.5 * beta, 0.5 * near * near / jnp.where(beta > 0, beta, 1)), reduction)
+    return jnp.where(far, a - 0.5 * beta, 0.5 * near * near / jnp.where(beta > 0, beta, 1))
+
+
+@_smooth.defjvp
+def _smooth_jvp(primals, tangents):
+    # by this slope the second derivative at 0 is that beside it
+    d, beta = primals
+    far = jnp.abs(d) >= beta
+    return _smooth(d, beta), tangents[0] * jnp.where(far, jnp.sign(d), jnp.where(far, 0, d) / jnp.where(beta > 0, beta, 1))
 
 
 @jax.custom_jvp
@@ -507,7 +520,7 @@ def _check_soft_margin(x, target, *rest):
 
 
 @op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
-    grad_back="SoftMarginLossBackward", check=_check_soft_margin, half_steps=True, by_out="soft_margin_loss", **_LOSS)
+    grad_back="SoftMarginLossBackward", grad_for=real_alone, check=_check_soft_margin, half_steps=True, by_out="soft_margin_loss", **_LOSS)
 def soft_margin_loss(self, target, reduction, half=None):
     """log(1 + exp(-target * self))."""
     return reduced(_soft_margin(self, target, half), reduction)

@@ -30,7 +30,10 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     elif dim.__class__ in (tuple, list) and not dim:
         dims = []
     else:
-        dims = wrap_dims(dim.item() if isinstance(dim, TensorBase) and not dim.ndim else dim, input.ndim)
+        dim = dim.item() if isinstance(dim, TensorBase) and not dim.ndim else dim
+        if not input.ndim:
+            raise IndexError(f"Dimension specified as {dim[0] if isinstance(dim, (tuple, list)) else dim} but tensor has no dimensions")
+        dims = wrap_dims(dim, input.ndim)
     if listed is not None and dim is None and len(listed) != input.ndim:
         raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
                            f"{input.ndim}', since dim argument was not given, but got a list of length {len(listed)}")
