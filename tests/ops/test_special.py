@@ -85,3 +85,15 @@ def test_the_gradient_of_log_ndtr_takes_torchs_steps():
     assert math.isnan(made[0]) and math.isnan(made[3]) and made[1:3] == pytest.approx([299.5122375488281, 3.75139], rel=1e-5)
     x = torch.tensor([-1e30], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.grad(torch.special.log_ndtr(x).sum(), x)[0].item() == INF
+
+
+def test_the_trigamma_function_has_torchs_digits():
+    """Even at its poles, where the sine of a rounded pi is not quite zero."""
+    x = [0.1, 2.5, -1.2, -1.0]
+    assert torch.polygamma(1, torch.tensor(x, dtype=torch.float64)).tolist() == [
+        101.43329914989455, 0.4903577562398206, 27.993918581753697, 6.580790147320947e+32]
+    assert torch.polygamma(1, torch.tensor(x)).tolist() == [101.43331146240234, 0.49035775661468506, 27.9938907623291, 1291369695936512.0]
+
+
+def test_a_fourth_power_is_no_product():
+    assert (torch.tensor([1.1, 1.3, 1.7, 2.3]) ** 4).tolist() == [1.4641001224517822, 2.8560996055603027, 8.35210132598877, 27.984098434448242]

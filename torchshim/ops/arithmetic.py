@@ -360,7 +360,7 @@ def _power(x, e, half=None):
         square = short(x * x, half)
         return square * x if e == 3 else 1 / square
     if e.__class__ is int:
-        if is_complex(x) and not -3 < e < 4:
+        if e > 3 and not jnp.issubdtype(x.dtype, jnp.integer) or is_complex(x) and not -3 < e:      # torch multiplies no more often
             return jnp.power(x, jnp.asarray(e, x.dtype))
         return jax.lax.integer_pow(x, e) if e >= 0 or not jnp.issubdtype(x.dtype, jnp.integer) else _negative_power(x, e)
     if e.__class__ is float:

@@ -13,7 +13,7 @@ from .common import special
 from .layout import contiguous
 from .loops import while_loop
 from .registry import T, op, short
-from .unary import declare, lgamma
+from .unary import declare, lgamma, trigamma
 
 SPECIAL = dict(namespace="special", method=False, inplace=False)
 SPECIAL_BY_RESULT = dict(SPECIAL, saves=("self", "result"))       # torch's gradients go by both
@@ -136,8 +136,7 @@ hurwitz.defjvps(None, lambda q_dot, out, s, q: -s * hurwitz(s + 1, q) * q_dot)
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def polygamma_of(n, x):
     """The n-th derivative of digamma, for n >= 1."""
-    out = (1 if n % 2 else -1) * math.factorial(n) * hurwitz(jnp.full_like(x, n + 1), x)
-    return jnp.where(x == jnp.inf, 0, out) if n == 1 else out
+    return trigamma(x) if n == 1 else (1 if n % 2 else -1) * math.factorial(n) * hurwitz(jnp.full_like(x, n + 1), x)
 
 
 @polygamma_of.defjvp

@@ -214,18 +214,32 @@ def digamma_of(x):
 
 @digamma_of.defjvp
 def _digamma_jvp(primals, tangents):
-    return digamma_of(*primals), tangents[0] * _trigamma(*primals)
+    return digamma_of(*primals), tangents[0] * trigamma(*primals)
 
 
-def _trigamma(x):
-    """polygamma(1, x), by reflection below 1/2, where the series does not hold."""
+@jax.custom_jvp
+def trigamma(x):
+    """polygamma(1, x) as torch has it: by reflection below 1/2, by recurrence over six steps, and by the asymptotic series from there."""
     low = x < 0.5
-    y = special.zeta(jnp.asarray(2, x.dtype), jnp.where(low, 1 - x, x))
-    return jnp.where(low, (math.pi / jnp.sin(math.pi * x)) ** 2 - y, jnp.where(x == jnp.inf, 0, y))
+    pi = np.asarray(math.pi, x.dtype)
+    sine = jnp.sin((pi * x).astype(np.float64)).astype(x.dtype)        # rounded once: the places of its zeros tell
+    total = jnp.where(low, -(pi * pi) / (sine * sine), 0)
+    x = jnp.where(low, 1 - x, x)
+    for _ in range(6):
+        total, x = total + 1 / (x * x), x + 1
+    y = 1 / (x * x)
+    total = total + (1 + 1 / (2 * x) + y * (1 / 6 - y * (1 / 30 - y * (1 / 42)))) / x
+    return jnp.where(low, -total, total)
+
+
+@trigamma.defjvp
+def _trigamma_jvp(primals, tangents):
+    from .special import polygamma_of
+    return trigamma(*primals), tangents[0] * polygamma_of(2, *primals)
 
 
 digamma = declare("digamma", digamma_of, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
-                  rule=(lambda out, x, half: short(_trigamma(x), half),))
+                  rule=(lambda out, x, half: short(trigamma(x), half),))
 
 
 def _logit_slope(out, x, eps):
