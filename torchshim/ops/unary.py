@@ -9,7 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
-from .common import is_complex, is_float, plus_product, special
+from .common import is_complex, is_float, plus_product
 from .layout import chosen, elementwise_strides
 from .registry import Over, op, short
 
