@@ -130,7 +130,7 @@ def _softmax_row(shape, n, dtype, log):
             out = out.reshape(1, n)
         if ones is not None:
             np.exp(out, out)
-            np.divide(out, out.dot(ones), out)
+            np.multiply(out, 1 / out.dot(ones), out)
         else:
             _finish(out, summed, log)
         return [out if shape == (1, n) else out.reshape(shape)]
@@ -154,7 +154,7 @@ def _softmax_few(shape, rows, n, dtype, log):
         if log:
             np.subtract(out, np.log(total, total).repeat(n).reshape(size), out)
         else:
-            np.divide(out, total.repeat(n).reshape(size), out)
+            np.multiply(out, np.divide(1, total, total).repeat(n).reshape(size), out)
         return [out if shape == size else out.reshape(shape)]
     return run
 
@@ -165,7 +165,8 @@ def _finish(out, summed, log):
         out -= _spread(np.log(total, out=total), out)
     else:
         np.exp(out, out=out)
-        out /= _spread(summed(out).reshape(-1, 1), out)
+        total = summed(out).reshape(-1, 1)
+        out *= _spread(np.divide(1, total, total), out)        # along the last dimension torch multiplies by the inverse
 
 
 def _around(shape, axis):
