@@ -7,7 +7,7 @@ import logging
 from . import execute, half, heap, pool
 from .compile.batch import Batched, row_of
 from .compile.cache import use_persistent_cache
-from .compile.gradient import Plan, influences
+from .compile.gradient import Plan, Reads, influences
 from .compile.instance import Instance
 from .compile.operator import Operator, VjpOp
 from .compile.report import explain, stats

@@ -32,9 +32,11 @@ strides: the result's, from (inst, *arguments), where they are neither contiguou
 variant: from metas and static arguments, another body to take where torch's kernel depends on how the tensors lie, or None.
 host: from an Instance a function of NumPy arrays that does it all at once where it is interpreted, or None (`engine.interpret.fused`);
   results: from metas and static arguments the shape and dtype of each result where they are known without tracing the body, which has to
-  take such arguments; else None. With `host` and `weight` (of an Instance, what `engine.compile.cost.weighed` says of its program) a call
+  take such arguments; else None. With `host` and `weight` (of an Instance, what `engine.compile.cost.weighed` says of its program, or None) a call
   is traced only when it is differentiated or compiled.
   host_back: likewise from (Instance, Plan) its gradients, from what the Plan keeps, the cotangents and the numbers.
+  reads: from (Instance, numbers of the operands that want gradients) what these read, as `engine.Reads`, where that is known without
+  tracing them, else None: with `host_back` they are traced only when they are differentiated or compiled.
 sizes: the static parameters (`int` or `int[]`) that are sizes, which change as shapes do: the body is traced with symbols for them,
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
   multiple: some dimensions are so many times another, as a cell's gates are.
@@ -156,7 +158,7 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None):
+                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None, reads=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -176,7 +178,7 @@ class Op(Operator):
         self.copied, self.bare, self.inplace_keeps, self.by_out = copied, bare, inplace_keeps, by_out
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.linear_rule = linear_rule
-        self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
+        self.variant, self.host, self.host_back, self.results, self.reads = variant, host, host_back, results, reads
         if weight is not None:
             self.weight = weight
         if saves.__class__ is tuple:

@@ -117,8 +117,9 @@ def of_instance(inst):
     if parts:
         each = [part.cost for part, _, _ in parts]
         return sum([c[0] for c in each]), sum([c[1] for c in each])
-    if inst.op.weight is not None:
-        ran, programmed, elements, costly, *rounded = inst.op.weight(inst)
+    known = inst.op.weight and inst.op.weight(inst)
+    if known:
+        ran, programmed, elements, costly, *rounded = known
     elif inst.family is not None:
         ran, programmed, elements, costly, *rounded = inst.family.weight(inst.sizes)
     elif inst.traced:

@@ -197,16 +197,8 @@ class _Pullback(gradient.Pullback):
         found = self.families.get(kept[:2])
         if found is None:
             found = self.families[kept[:2]] = self._family(*kept)
-        return None if found is _REFUSED else (kept, self._function(inst, kept), found, self.unread(*kept))
-
-    def _function(self, inst, kept):
-        """The vjp at the Instance's shapes, traced when a program needs it."""
-        def vjp(*flat):
-            traced = gradient.Pullback(inst, self.wrt, self.rule, self.family.saves)
-            # with symbols JAX may have met a result again that it makes twice here: then not all that is kept is read
-            *_, eqns = next(choice for choice in traced.choices if all([set(read) <= set(k) for read, k in zip(choice[:3], kept)]))
-            return traced.function(*kept[:3], eqns)(*flat)
-        return vjp
+        function = gradient.later(inst, self.wrt, self.rule, self.family.saves, kept)
+        return None if found is _REFUSED else (kept, function, found, self.unread(*kept))
 
     def _family(self, args, outs, nums, eqns):
         family = self.family

@@ -5,6 +5,8 @@ is what has to be saved; where it recomputes a result of the forward pass, that 
 """
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
@@ -44,13 +46,28 @@ class Plan:
         return joint if joint.spares else None
 
 
+class Reads(NamedTuple):
+    """What a gradient reads, told without tracing it: the operands, results and numbers that a Plan keeps, which of the former two nothing
+    reads, and what `cost.weighed` would say of its program."""
+    args: tuple
+    outs: tuple
+    nums: tuple
+    unread: tuple
+    weight: tuple
+
+
 def derived(inst, needs, rule):
-    """(Plan, function of its vjp, its jaxpr or None, its Family or None) from the Instance's own function, or from `rule` in its place."""
-    shared = inst.family and inst.family.derived(inst, needs, rule)
-    if shared:
+    """(Plan, function of its vjp, its jaxpr or None, its Family or None, what it weighs or None) from the Instance's own function, or from
+    `rule` in its place."""
+    wrt = [i for i in inst.diff_ins if needs >> i & 1]
+    known = inst.op.reads and inst.op.reads(inst, wrt)
+    shared = not known and inst.family and inst.family.derived(inst, needs, rule)
+    if known:
+        kept, unread, jaxpr, family = known[:3], known.unread, None, None
+        function = later(inst, wrt, rule, inst.op.saves, kept)
+    elif shared:
         (kept, function, family, unread), jaxpr = shared, None
     else:
-        wrt = [i for i in inst.diff_ins if needs >> i & 1]
         traced = Pullback(inst, wrt, rule, inst.op.saves)
         kept = traced.cheapest(inst)
         if any([m.numel == 0 for m in inst.in_metas]):
@@ -60,7 +77,17 @@ def derived(inst, needs, rule):
         function, jaxpr, family = traced.function(*kept), traced.jaxpr(*kept), None
     plan = Plan(inst, needs, *kept[:3])
     plan.unread = unread
-    return plan, function, jaxpr, family
+    return plan, function, jaxpr, family, known.weight if known else None
+
+
+def later(inst, wrt, rule, saves, kept):
+    """The pullback as a function of what is kept, the cotangents and the numbers, traced when a program needs it."""
+    def vjp(*flat):
+        traced = Pullback(inst, wrt, rule, saves)
+        # with symbols JAX may have met a result again that it makes twice here: then not all that is kept is read
+        *_, eqns = next(choice for choice in traced.choices if all([set(read) <= set(k) for read, k in zip(choice[:3], kept)]))
+        return traced.function(*kept[:3], eqns)(*flat)
+    return vjp
 
 
 class Pullback:

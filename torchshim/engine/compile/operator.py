@@ -36,7 +36,7 @@ class Operator:
     grad_for = None            # function of (Instance, numbers of the gradients): the node's name where it depends on these, or a refusal
     nowhere = None             # function of the layout: whether torch leaves the gradients of such a call undefined
     saves_number = False       # whether a Python number counts among what a node saved
-    weight = None              # function of an Instance: what `cost.weighed` would say of it, so that it need not be traced for that
+    weight = None              # function of an Instance: what `cost.weighed` would say of it, so that it need not be traced for that; or None
     in_blocks = True           # whether what `on_host` gives goes through memory once, block by block
     edges = None               # the order of a node's inputs where torch's is not that of the arguments; fewer: the others do not count
     outputs = None             # the places of a node's outputs where those without a derivative are not told by their dtype
@@ -49,6 +49,7 @@ class Operator:
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
     # operand); else None
     saves = None
+    reads = None               # function of the same: what the gradient reads, as gradient.Reads, where that is known without tracing it
 
     def __init__(self, name=None):
         if name is not None:
@@ -129,8 +130,8 @@ class Operator:
         if inst.grad_fn_name == "NotImplemented":
             return Plan(inst, needs, vjp=NoVjp(self.name))
         with jax.enable_x64(True):
-            plan, function, jaxpr, family = derived(inst, needs, self.rule)
-        plan.vjp = VjpOp(inst, function, plan, jaxpr, family)
+            plan, function, jaxpr, family, weight = derived(inst, needs, self.rule)
+        plan.vjp = VjpOp(inst, function, plan, jaxpr, family, weight)
         return plan
 
 
@@ -148,8 +149,10 @@ class VjpOp(Operator):
             return "MulBackward0"
         return own if back is True else back(self.inst, self.plan_of.needs) if callable(back) else back + "Backward0"
 
-    def __init__(self, inst, fn, plan, jaxpr=None, family=None):
+    def __init__(self, inst, fn, plan, jaxpr=None, family=None, weight=None):
         super().__init__(inst.op.name + "_backward")
+        if weight is not None:
+            self.weight = lambda inst: weight
         self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
         self.back_refuses = inst.op.twice_refuses
 

@@ -34,7 +34,7 @@ _LEAST = 16                # filters that are worth the columns, where a part is
 
 
 @rule("conv_general_dilated")
-def _make_conv(params, ins, outs):
+def make_conv(params, ins, outs):
     lhs, rhs = ins
     out_dtype = outs[0].dtype
     work = compute_dtype(ins, out_dtype)

@@ -6,6 +6,8 @@ import math
 import jax
 import jax.numpy as jnp
 
+from ...engine import Reads
+from ...engine.interpret import convolve
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, lies_channels_last, plain
@@ -174,9 +176,65 @@ def _back_name(inst, needs):
     return "ConvolutionBackwardBackward0" if inst.grad_fn_name == "ConvolutionBackward0" else "ViewAsComplexBackward0"
 
 
+def _known(input, weight, bias):
+    """Whether the operands have elements, of a dtype that NumPy knows."""
+    return input.dtype in (P.float32, P.float64) and weight.dtype == input.dtype and 0 not in input.shape and 0 not in weight.shape
+
+
+def _results(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    if not _known(input, weight, bias):
+        return None
+    kernel = weight.shape[2:]
+    sizes = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
+        output_sizes(input.shape[2:], kernel, stride, padding, dilation)
+    return [((input.shape[0], weight.shape[1] * groups if transposed else weight.shape[0], *sizes), input.dtype)]
+
+
+def _around(kernel, stride, padding, dilation, transposed, output_padding):
+    """(strides, padding, spacing) for `lax.conv_general_dilated`."""
+    if not transposed:
+        return stride, [(p, p) for p in padding], (1,) * len(kernel)
+    spread = [d * (k - 1) for d, k in zip(dilation, kernel)]
+    return (1,) * len(kernel), [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)], stride
+
+
+def _sizes(inst):
+    """What `convolve` asks for, or None."""
+    x, w = inst.in_metas[:2]
+    *sizes, dilation, transposed, output_padding, groups = inst.layout[3:]
+    if not _known(x, w, None) or not inst.out_metas[0].numel:
+        return None
+    strides, around, spacing = _around(w.shape[2:], *sizes, dilation, transposed, output_padding)
+    if transposed:
+        w = convolve.Spec(convolve.turned_shape(w.shape, groups), w.dtype)
+    return convolve.Sizes(x, w, inst.out_metas[0], strides, around, spacing, dilation, groups)
+
+
+def _on_host(inst):
+    sizes = _sizes(inst)
+    return sizes and convolve.forward(sizes, inst.layout[6], len(inst.in_metas) > 2)
+
+
+def _back_on_host(inst, plan):
+    sizes = _sizes(inst)
+    return sizes and convolve.backward(sizes, inst.layout[6], plan.needs)
+
+
+def _reads(inst, wrt):
+    """Each of input and weight is read for the other's gradient; both are kept."""
+    sizes = _sizes(inst)
+    return sizes and Reads((0, 1), (), (), tuple([k for k in (0, 1) if 1 - k not in wrt]),
+                           convolve.weights(sizes, inst.layout[6], len(inst.in_metas) > 2, wrt))
+
+
+def _weight(inst):
+    sizes = _sizes(inst)
+    return sizes and convolve.weights(sizes, inst.layout[6], len(inst.in_metas) > 2)
+
+
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
     "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, grad_back=_back_name, check=_check, strides=_strides, method=False,
-    twice=2, lie=_lie,
+    twice=2, lie=_lie, results=_results, host=_on_host, weight=_weight, host_back=_back_on_host, reads=_reads,
     saves=lambda inst, wrt: (~0, ~1) if P.kind_of(inst.out_metas[0].dtype) == 2 else None)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of (N, C, ...) with (out, C / groups, ...); transposed: its adjoint, for a weight (C, out / groups, ...).
@@ -190,12 +248,9 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
         channels = 0 if not input.shape[1] else weight.shape[1] * groups if transposed else weight.shape[0]
         return _nothing(input, weight, bias, (input.shape[0], channels, *sizes))
     x, w = wide(input), wide(weight)
+    strides, around, spacing = _around(kernel, stride, padding, dilation, transposed, output_padding)
     if transposed:
-        spread = [d * (k - 1) for d, k in zip(dilation, kernel)]
-        w, strides, spacing = _turned(w, groups), (1,) * len(kernel), stride
-        around = [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)]
-    else:
-        strides, spacing, around = stride, (1,) * len(kernel), [(p, p) for p in padding]
+        w = _turned(w, groups)
     y = jax.lax.conv_general_dilated(x, w, strides, around, spacing, dilation, feature_group_count=groups,
                                      precision=_precision(input.dtype))
     if bias is not None:

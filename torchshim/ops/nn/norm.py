@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine import contiguous_strides
+from ...engine import Reads, contiguous_strides
 from ...engine.interpret import channels, fused
 from .. import promotion as P
 from ..common import half_of, wide
@@ -308,6 +308,27 @@ def _batch_norm_back_on_host(inst, plan):
     return run
 
 
+def _batch_norm_results(x, weight, bias, mean, var, momentum, eps):
+    given = [t for t in (weight, bias, mean, var) if t is not None]
+    if x.dtype not in (P.float32, P.float64) or 0 in x.shape or any([t.dtype != x.dtype for t in given]):
+        return None
+    return [(x.shape, x.dtype), (x.shape[1:2], x.dtype), (x.shape[1:2], x.dtype)]
+
+
+def _batch_norm_weight(inst):
+    n, given = inst.in_metas[0].numel, sum([t is not None for t in inst.layout[1:3]])
+    return 27 + 2 * given, 27 + 2 * given, (2 + given) * n, -6 * n
+
+
+def _batch_norm_reads(inst, wrt):
+    """The parameters' gradients do without the weight."""
+    if _channels_of(inst) is None or len(inst.kinds) != 2 or not {0, inst.layout[1] is not None} & {*wrt}:
+        return None
+    args, n = (0, 1) if inst.layout[1] is not None else (0,), inst.in_metas[0].numel
+    many = (30 if 0 in wrt else 14) + 4 * len(wrt)
+    return Reads(args, (), (1,), args[1:] if 0 not in wrt else (), (many, many, (8 if 0 in wrt else 2) * n, -6 * len(wrt) * n))
+
+
 def _with_rounded(x, y, mean, var, eps, half):
     """`y` as it is with a mean and a scale that were rounded to the half type, as torch keeps them where no parameter is float32."""
     mean, scale = [a.astype(half).astype(x.dtype) for a in (mean, jax.lax.rsqrt(var + eps.astype(x.dtype)))]
@@ -318,7 +339,8 @@ def _with_rounded(x, y, mean, var, eps, half):
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", grad_back="NativeBatchNormBackward", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
     strides=_batch_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
-    host_back=_batch_norm_back_on_host, saves=("self", "weight"))
+    results=_batch_norm_results, weight=_batch_norm_weight, reads=_batch_norm_reads, host_back=_batch_norm_back_on_host,
+    saves=("self", "weight"))
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)

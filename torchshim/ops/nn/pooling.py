@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine import Reads
 from ...engine.interpret import build, fused
 from .. import promotion as P
 from ..common import wide
@@ -138,6 +139,25 @@ def _max_back_on_host(inst, plan):
     return back and (lambda self, *rest: back(*rest))
 
 
+def _max_reads(inst, wrt):
+    """The places alone; the input is kept."""
+    m = inst.in_metas[0]
+    return m.numel and inst.out_metas[0].numel and Reads((0,), (1,), (), (0,), (10, 10, 2 * m.numel, -20 * m.numel)) or None
+
+
+def _max_results(self, kernel, stride, padding, dilation, ceil_mode):
+    if self.dtype not in (P.float32, P.float64) or 0 in self.shape:
+        return None
+    first = self.ndim - len(kernel)
+    sizes = [output_size(n, *rest, ceil_mode) for n, *rest in zip(self.shape[first:], kernel, stride, padding, dilation)]
+    return [((*self.shape[:first], *sizes), dtype) for dtype in (self.dtype, P.int64)] if min(sizes) > 0 else None
+
+
+def _max_weight(inst):
+    n, taps = inst.out_metas[0].numel, sum(inst.layout[1])
+    return 8 * taps, 8 * taps, 20 * taps * n, 0
+
+
 def _refuse(*kernels):
     """What torch's kernels for one, two and three dimensions do not know."""
     def check(self, *rest):
@@ -164,7 +184,8 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides,
     check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", plain_gradients=not_channels_last,
-    saves=("self", "result1"), seen=_as_rows, host=_max_on_host, host_back=_max_back_on_host)
+    saves=("self", "result1"), seen=_as_rows, host=_max_on_host, host_back=_max_back_on_host, results=_max_results, weight=_max_weight,
+    reads=_max_reads)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
     place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
