@@ -2,6 +2,7 @@
 import pytest
 
 import torchshim as torch
+from torchshim.nn import functional as F
 from torchshim.ops.registry import OPS
 
 
@@ -117,3 +118,19 @@ def test_tolerances_have_no_derivative():
     assert named(torch.linalg.cond(x)) == "SqueezeBackward1" and named(torch.linalg.vecdot(x[0], x[1])) == "VdotBackward0"
     assert named(torch.logdet(torch.eye(2, dtype=torch.complex64, requires_grad=True))) == "AddBackward0"
     assert named(torch.nn.functional.dropout3d(torch.rand(1, 2, 2, 2, requires_grad=True), training=False)) == "SqueezeBackward1"
+
+
+@pytest.mark.parametrize("f, name", [
+    (lambda x: F.max_pool2d(x, 2), "MaxPool2DWithIndicesBackwardBackward0"), (lambda x: F.avg_pool2d(x, 2), "AvgPool2DBackwardBackward0"),
+    (lambda x: F.adaptive_max_pool2d(x, 1), "AdaptiveMaxPool2DBackwardBackward0"),
+    (lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate"), "ReplicationPad2DBackwardBackward0"),
+    (lambda x: F.nll_loss(x[0, :1], torch.tensor([[0, 1]])), None)])
+def test_kernels_for_gradients_have_a_history_of_zeros_through_what_they_do_not_read(f, name):
+    """Also where the cotangent has one."""
+    x = torch.arange(8.0, dtype=torch.float64).reshape(1, 2, 2, 2).requires_grad_()
+    y = f(x)
+    w = torch.ones_like(y).requires_grad_()
+    g, = torch.autograd.grad(y, x, w, create_graph=True)
+    assert name is None or g.grad_fn.name() == name
+    first, second = torch.autograd.grad(g.sum(), [x, w])
+    assert first.tolist() == torch.zeros_like(x).tolist() and second.abs().sum() > 0

@@ -147,6 +147,12 @@ def each_back(*names):
     return lambda inst, needs: (needs[0] < len(names) and names[needs[0]] or "Mul") + "Backward0"
 
 
+def kernel_back(inst, needs):
+    """Likewise of gradients that torch has a kernel for, which it names after the operator's; a view of a result names the view."""
+    own = inst.grad_fn_name
+    return f"{own[:-1]}Backward0" if own.endswith("Backward0") else own
+
+
 class Op(Operator):
     """A declared operator; see the module docstring. `layout` (one entry per parameter: a token, a tuple of tokens for
     tensor lists, or the static value) with the metas of the tensors decides everything about a call: `resolve`."""

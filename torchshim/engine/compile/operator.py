@@ -156,6 +156,11 @@ class VjpOp(Operator):
         self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
         self.back_refuses = inst.op.twice_refuses
 
+    def of_zeros(self):
+        """Whether all operands have a history through the gradients, if only one of zeros."""
+        twice = self.inst.op.twice
+        return (twice(self.inst) if callable(twice) else twice) == "zeros"
+
     def pushed(self):
         """This operator where it is `pushing`; itself where that makes no difference."""
         if self.twin is None:
@@ -211,7 +216,7 @@ class VjpOp(Operator):
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
         made = Instance(self, (), self.fn, metas, p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results, jaxpr=self.jaxpr)
         made.share(self.family, self.family and self.inst.sizes)
-        if p.unread:
+        if p.unread and not self.of_zeros():
             made.diff_ins = tuple([i for i in made.diff_ins if i not in p.unread])
         return made
 

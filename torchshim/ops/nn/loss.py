@@ -18,7 +18,7 @@ from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, half_of, real_alone, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
-from ..registry import cast, common_of, op, short
+from ..registry import cast, common_of, kernel_back, op, short
 from .softmax import log_softmax_of, refuse_integers
 
 
@@ -208,7 +208,7 @@ def _refuse_planes(inst, needs):
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
     plain_gradients=True,
     seen=_plane_of, saves=("self", "target", "weight"), grad=_nll_name, check=_check_nll, back_refuses=_refuse_planes, function=False,
-    method=False, twice="zeros", host=_nll_on_host, host_back=_nll_back_on_host)
+    method=False, twice="zeros", grad_back=kernel_back, host=_nll_on_host, host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...engine import meta_of
 from ..layout import channels_last_strides, elementwise_strides, lies_channels_last, not_channels_last
-from ..registry import cast, op
+from ..registry import cast, kernel_back, op
 
 
 def _widths(ndim, pad):
@@ -61,6 +61,7 @@ _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 @op("pad_edge(Tensor self, int[] pad, str mode) -> Tensor", grad=lambda inst: f"{_NAMES.get(inst.layout[2], '')}"
     f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", strides=_strides, function=False,
     method=False, twice=lambda inst: None if inst.layout[2] == "circular" else "zeros", plain_gradients=not_channels_last,
+    grad_back=lambda inst, needs: kernel_back(inst, needs) if inst.layout[2] in _NAMES else "MulBackward0",
     saves=lambda inst, wrt: (~0,) if inst.layout[2] in _NAMES else ())
 def pad_edge(self, pad, mode):
     """The values at the edge, mirrored values, or those of the other end."""

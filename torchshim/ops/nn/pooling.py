@@ -18,7 +18,7 @@ from ...engine.interpret import build, fused
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, kept_strides, lies_channels_last, not_channels_last
-from ..registry import op
+from ..registry import kernel_back, op
 
 _UNROLLED = 16             # windows up to this length are read element by element
 
@@ -183,7 +183,8 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides,
-    check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", plain_gradients=not_channels_last,
+    check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", grad_back=kernel_back,
+    plain_gradients=not_channels_last,
     saves=("self", "result1"), seen=_as_rows, host=_max_on_host, host_back=_max_back_on_host, results=_max_results, weight=_max_weight,
     reads=_max_reads)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -262,7 +263,7 @@ def _check_average(self, kernel_size, *rest):
 
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
     "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
-    check=_check_average, function=False, method=False, twice="zeros", lie=_lie, saves=("self",), seen=_as_rows)
+    check=_check_average, function=False, method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self",), seen=_as_rows)
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
@@ -303,7 +304,7 @@ def _refuse_nothing(kind):
 
 
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros", lie=_lie, saves=("self",), seen=_as_rows, back_refuses=_refuse_nothing("avg"))
+    method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self",), seen=_as_rows, back_refuses=_refuse_nothing("avg"))
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -330,7 +331,7 @@ def _mean_along(x, axis, out):
 
 
 @op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False, twice="zeros", lie=_lie, saves=("self", "result1"), seen=_as_rows,
+    function=False, method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self", "result1"), seen=_as_rows,
     back_refuses=_refuse_nothing("max"))
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
@@ -359,7 +360,7 @@ def _adaptive_max_along(pair, axis, out):
 # -- fractional -------------------------------------------------------------------------------------------------------
 @op("fractional_max_pool(Tensor self, Tensor samples, int[] kernel_size, int[] output_size) -> (Tensor, Tensor)",
     grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False,
-    twice="zeros", plain_gradients=True, saves=("self", "result1"))
+    twice="zeros", grad_back=kernel_back, plain_gradients=True, saves=("self", "result1"))
 def fractional_max_pool(self, samples, kernel_size, output_size):
     """(maxima of windows whose places the samples (N, C, dims) in [0, 1) choose, where in its plane each maximum stands)."""
     dims = len(kernel_size)
