@@ -193,3 +193,12 @@ def test_what_torch_cannot_push_is_refused_in_its_words(f, told):
         torch.func.jvp(f, (X,), (V,))
     with fw.dual_level(), pytest.raises(NotImplementedError, match=f"^Trying to use forward AD with {told}"):
         f(fw.make_dual(X, V))
+
+
+@pytest.mark.parametrize("f, shift", [(torch.xlogy, 0), (torch.special.xlog1py, 1)])
+def test_a_tangent_is_made_of_partial_derivatives_where_the_gradient_is_not(f, shift):
+    """The gradient is a product that is 0 where the cotangent is, whatever the logarithm."""
+    x, y, one = torch.tensor([0.0, 1.0, 2.0, 2.0]), torch.tensor([0.0, 0.0, 2.0, -1.0]) - shift, torch.ones(4)
+    made = [torch.func.jvp(lambda x: f(x, y), (x,), (one,))[1], torch.func.jvp(lambda y: f(x, y), (y,), (one,))[1]]
+    assert torch.allclose(made[0], torch.tensor([0.0, -torch.inf, 0.6931472, torch.nan]), equal_nan=True)
+    assert torch.allclose(made[1], torch.tensor([torch.nan, torch.inf, 1.0, -2.0]), equal_nan=True)

@@ -183,7 +183,7 @@ class Op(Operator):
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
         self.copied, self.bare, self.inplace_keeps, self.by_out = copied, bare, inplace_keeps, by_out
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
-        self.linear_rule = linear_rule
+        self.linear_rule = _by_partials if pullback and linear_rule is None else linear_rule
         self.variant, self.host, self.host_back, self.results, self.reads = variant, host, host_back, results, reads
         if weight is not None:
             self.weight = weight
@@ -488,6 +488,15 @@ def elementwise_rule(op, pullback):
         grads = pullback(*cts, None if compute == common else common)
         return list(inst.fn(*ins)) + list(pull([cast(g, common) if a.ndim else cast(g, common).sum() for g, a in zip(grads, args)]))
     return rule
+
+
+def _by_partials(inst, ins, nums, outs, cts):
+    """The `linear_rule` of an operator with a `pullback`: that of its partial derivatives, which read all operands."""
+    def of(*wanted):
+        given = dict(zip(inst.diff_ins, wanted))
+        return inst.fn(*[given.get(k, x) for k, x in enumerate(ins)], *nums)[0]
+    grads = jax.vjp(of, *[ins[i] for i in inst.diff_ins])[1](cts[0])
+    return dict(zip(inst.diff_ins, grads))
 
 
 class Over:
