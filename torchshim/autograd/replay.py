@@ -31,7 +31,7 @@ from __future__ import annotations
 from itertools import count
 
 from ..engine import TRACED, Immediate, Value, context, place_input, value_of, writers
-from ..tensor.core.dispatch import wrap
+from ..tensor.core.dispatch import around
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
 from ..tensor.core.handle import TensorBase, log_grad
 from ..tensor.core.storage import Storage
@@ -308,21 +308,22 @@ class Walk:
         grads = self._record(tr, before, entering, nums)
         if grads is None:
             return None
-        logged = tr.undo is not None
+        logged, version = tr.undo is not None, tr.version
         for at, old, slot, _ in self.leaves:
             leaf = objects[at]
             x = leaf._ts_extra
             if old is None:
                 if logged:
                     log_grad(leaf)
-                (leaf._ts_more() if x is None else x).grad = wrap(grads[slot])
+                (leaf._ts_more() if x is None else x).grad = around(grads[slot], version)
             else:
                 set_value(x.grad, grads[slot])
         if not retain_graph:
             for at, _, _, _ in self.specs:
                 node = objects[at]
                 if node._ts_saved:             # as `_ts_release`
-                    node._ts_saved, node._ts_guard = None, ()
+                    node._ts_saved = None
+                    node._ts_guard = ()
                 elif node._ts_nums:
                     node._ts_release()
         if self.state.n_values >= tr.limit:
@@ -333,10 +334,14 @@ class Walk:
         """Record the whole walk at once, as engine/record/trace.py says; the results' Values by slot, None if something came between."""
         made = [UNSEEN] * self.made
         grads = {}
+        first = before.n_values
         for slot, meta in self.results:
             v = Value()
-            v.trace, v.slot, v.meta, v.array, v.extra = tr, slot, meta, None, None
-            made[slot - before.n_values] = grads[slot] = v
+            v.trace = tr
+            v.slot = slot
+            v.meta = meta
+            v.array = v.extra = None
+            made[slot - first] = grads[slot] = v
         if len(tr.values) != before.n_values or len(tr.inputs) != before.n_inputs or len(tr.nums) != before.n_nums:
             tr.trim(before)
         tr.inputs.extend(entering)

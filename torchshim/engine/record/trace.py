@@ -265,21 +265,29 @@ def record(context, op, layout, vals, nums=(), kinds=""):
     state = tr.state
     if state is None:                          # entering a value may have computed this trace
         return record(context, op, layout, vals, nums, kinds)
-    key = (op, layout, kinds, slots)
-    st = state.next.get(key)
-    if st is None:
-        st = state.miss(key, vals)
+    key, st = (op, layout, kinds, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = state.miss(key, vals)
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     out = inst.out
     if out.__class__ is tuple:
         result = made = []
         for k, m in enumerate(out, n):
             v = Value()                        # a fifth less than Value.__new__(Value)
-            v.trace, v.slot, v.meta, v.array, v.extra = tr, k, m, None, None
+            v.trace = tr
+            v.slot = k
+            v.meta = m
+            v.array = v.extra = None
             made.append(v)
     else:
         result = v = Value()
-        v.trace, v.slot, v.meta, v.array, v.extra = tr, n, out, None, None
+        v.trace = tr
+        v.slot = n
+        v.meta = out
+        v.array = v.extra = None
         made = (v,)
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)

@@ -27,10 +27,19 @@ def use_class(cls):
 
 def wrap(value, edge=None):
     """A tensor that owns a new storage."""
+    t = around(value, context.version)
+    t._ts_edge = edge
+    return t
+
+
+def around(value, version):
+    """A tensor without history that owns a new storage, which begins with this version: the present trace's, or the context's."""
     t = _new_tensor(Tensor)
-    st = Storage()
-    st.value, st.gen, st.version, st.address = value, 0, context.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = st, None, edge, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = value
+    s.gen = 0
+    s.version = version
     return t
 
 
@@ -196,10 +205,12 @@ def apply1(op, a, layout):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a,), layout)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        st = missed(state, key, (va,), (a,))
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = missed(state, key, (va,), (a,))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a,), layout)
@@ -223,7 +234,10 @@ def apply1(op, a, layout):
     if ea is not None and context.grad:
         t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -290,10 +304,12 @@ def apply2(op, a, b, layout):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a, b), layout)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        st = missed(state, key, (va, vb), (a, b))
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = missed(state, key, (va, vb), (a, b))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b), layout)
@@ -318,7 +334,10 @@ def apply2(op, a, b, layout):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -396,10 +415,12 @@ def apply3(op, a, b, c, layout):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a, b, c), layout)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        st = missed(state, key, (va, vb, vc), (a, b, c))
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = missed(state, key, (va, vb, vc), (a, b, c))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b, c), layout)
@@ -424,7 +445,10 @@ def apply3(op, a, b, c, layout):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb, ec), (va, vb, vc), (a, b, c), (v,), ())
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -484,10 +508,12 @@ def apply_number(op, a, x, layout, kind):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a,), layout, (x,), kind)
-    key = (op, layout, kind, slots)
-    st = state.next.get(key)
-    if st is None:
-        st = missed(state, key, (va,), (a,))
+    key, st = (op, layout, kind, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = missed(state, key, (va,), (a,))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a,), layout, (x,), kind)
@@ -512,7 +538,10 @@ def apply_number(op, a, x, layout, kind):
     if ea is not None and context.grad:
         t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -579,10 +608,12 @@ def apply_scaled(op, a, b, x, layout, kind):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a, b), layout, (x,), kind)
-    key = (op, layout, kind, slots)
-    st = state.next.get(key)
-    if st is None:
-        st = missed(state, key, (va, vb), (a, b))
+    key, st = (op, layout, kind, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = missed(state, key, (va, vb), (a, b))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b), layout, (x,), kind)
@@ -608,7 +639,10 @@ def apply_scaled(op, a, b, x, layout, kind):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), (x,))
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t
@@ -644,10 +678,12 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, tensors, layout, nums, kinds)
-    key = (op, layout, kinds, slots)
-    st = state.next.get(key)
-    if st is None:
-        st = missed(state, key, vals, tensors)
+    key, st = (op, layout, kinds, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = missed(state, key, vals, tensors)
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, tensors, layout, nums, kinds)
@@ -673,7 +709,10 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, edges, vals, tensors, (v,), nums)
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
     if st.n_values >= tr.limit:
         tr.cut()
     return t

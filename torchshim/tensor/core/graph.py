@@ -403,7 +403,10 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         plan.copied += copied(inst, plan.needs) if copied else ()
         cls = plan.node_class = node_class(name or inst.grad_fn_name, Nowhere if nowhere else Node)
     node = new(cls)
-    node._ts_inst, node._ts_plan, node._ts_next, node._ts_extra = inst, plan, edges, None
+    node._ts_inst = inst
+    node._ts_plan = plan
+    node._ts_next = edges
+    node._ts_extra = None
     args = plan.args
     if args:
         saved, guard = [], []
@@ -416,6 +419,10 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
             if t is not None:
                 st, vw, x = t._ts_st, t._ts_view, t._ts_extra
                 version = st.version
+                if vw is None and version == version and (x is None or x.version is None):
+                    guard.append((len(saved), st, version, st.gen, (), 0, None))
+                    saved.append(vals[i])
+                    continue
                 if version != version and unversioned(t):         # NaN: made in inference mode
                     if all([x is not None and unversioned(x) for x in tensors]):
                         return None            # torch has no gradients of what is made of such tensors alone
@@ -429,14 +436,17 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                              (len(saved), st, version, st.gen, vw.steps, vw.offset,
                               vw.creation or (None if vw.base is None else weakref.ref(vw.base))))
             saved.append(vals[i])
-        node._ts_saved, node._ts_guard = saved, guard
     else:
-        node._ts_saved, node._ts_guard = [], []
-    for k in plan.outs:
-        node._ts_saved.append(outs[k])
+        saved, guard = [], []
+    if plan.outs:
+        saved += [outs[k] for k in plan.outs] if len(outs) > 1 else outs
+    node._ts_saved = saved
+    node._ts_guard = guard
     node._ts_nums = [nums[i] for i in plan.nums] if plan.nums else ()
     node._ts_seq = next(sequence)
-    context.trace.graph = True
+    v = outs[0]
+    tr = None if v is None else v.trace        # where it was recorded: sooner found than the thread's trace
+    (context.trace if tr is None or tr.state is None else tr).graph = True
     return node
 
 

@@ -36,10 +36,12 @@ def inplace1(op, a, layout):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a,), layout)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        st = state.miss(key, (va,))
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = state.miss(key, (va,))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr
@@ -101,10 +103,12 @@ def inplace2(op, a, b, layout):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a, b), layout)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        st = state.miss(key, (va, vb))
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = state.miss(key, (va, vb))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr
@@ -159,10 +163,12 @@ def inplace_number(op, a, x, layout, kind):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a,), layout, (x,), kind)
-    key = (op, layout, kind, slots)
-    st = state.next.get(key)
-    if st is None:
-        st = state.miss(key, (va,))
+    key, st = (op, layout, kind, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = state.miss(key, (va,))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr
@@ -225,10 +231,12 @@ def inplace_scaled(op, a, b, x, layout, kind):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a, b), layout, (x,), kind)
-    key = (op, layout, kind, slots)
-    st = state.next.get(key)
-    if st is None:
-        st = state.miss(key, (va, vb))
+    key, st = (op, layout, kind, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            st = state.miss(key, (va, vb))
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr
@@ -270,10 +278,12 @@ def put_slice(a, b, layout, op=SLICE_PUT):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return put_slice_any(a, b, layout)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        return put_slice_any(a, b, layout)
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            return put_slice_any(a, b, layout)
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr
@@ -313,10 +323,12 @@ def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return put_slice_any(a, None, layout, (x,), kind)
-    key = (op, layout, kind, slots)
-    st = state.next.get(key)
-    if st is None:
-        return put_slice_any(a, None, layout, (x,), kind)
+    key, st = (op, layout, kind, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            return put_slice_any(a, None, layout, (x,), kind)
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr

@@ -78,4 +78,5 @@ def _moves(state, op, free, name, slots, spec, m):
     for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:
         if k[1][1] == name and (_opened(k[1][0], m.shape) or k[1])[0] == free and k[1][0] != free:
             state.next.pop(k, None)            # else the first rounds would go on being programs of their own
+            state.then = None
     return True

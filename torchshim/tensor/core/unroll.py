@@ -133,10 +133,12 @@ def {name}({args}):
 {reads}    state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return {again}
-    key = (op, layout, {kinds}, slots)
-    st = state.next.get(key)
-    if st is None:
-        {miss}
+    key, st = (op, layout, {kinds}, slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            {miss}
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
 {several}    v = Value()
     v.trace = tr
@@ -172,7 +174,10 @@ NODE = '''\
 {count}    if {wants} and context.grad:
         t._ts_edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
         if node is not None and node._ts_plan.outs:
-            guard_output(node, 0, s, t)
+            if node._ts_pack is None:          # as guard_output
+                node._ts_guard.append((len(node._ts_saved) - 1, s, s.version, 0, (), 0, None))
+            else:
+                guard_output(node, 0, s, t)
 '''
 
 OWN_MEMORY = '''\

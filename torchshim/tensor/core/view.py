@@ -62,10 +62,12 @@ def make_view(a, op, layout, offset):
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return make_view_any(a, op, layout, offset)
-    key = (op, layout, "", slots)
-    st = state.next.get(key)
-    if st is None:
-        return first_view(a, op, layout, offset)
+    key, st = (op, layout, "", slots), state.then
+    if st is None or st.key != key:
+        st = state.next.get(key)
+        if st is None:
+            return first_view(a, op, layout, offset)
+        state.then = st
     inst, values, n = st.inst, tr.values, state.n_values
     v = Value()
     v.trace = tr
