@@ -47,7 +47,7 @@ class Schedule:
     made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
     operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
     """
-    __slots__ = ("steps", "dtypes", "sent", "made", "calm", "left", "whole", "quiet")
+    __slots__ = ("steps", "dtypes", "sent", "made", "values", "calm", "left", "whole", "quiet")
 
     def __init__(self, steps, state, live, numpy):
         functions, schedule, seen, numbers = {}, [], set(live), state.n_values
@@ -70,7 +70,7 @@ class Schedule:
             places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
             get = itemgetter(*places) if len(places) > 1 else None
             schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
-        self.steps, self.made = schedule[::-1], frozenset(live)
+        self.steps, self.made, self.values = schedule[::-1], frozenset(live), state.n_values
         self.quiet = quiet_aligned if any([m.numel >= LARGE for inst, *_ in steps for m in inst.out_metas]) else quiet
         self.calm = numpy and len(steps) <= direct.LONG and all([direct.small(inst) for inst, *_ in steps])
         self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
@@ -102,7 +102,7 @@ class Schedule:
         elif self.left >= 0:
             self.left -= 1
             if self.left < 0:
-                self.whole = _written(self.steps, self.made, len(made))
+                self.whole = _written(self.steps, self.made, len(made), range(self.values, self.values + len(self.dtypes)))
         return computed(self.steps, made, lost)
 
 
@@ -169,11 +169,13 @@ def computed(steps, made, lost):
     return failed
 
 
-def _written(steps, live, count):
-    """The steps as one function of the list `made`, in which it leaves what is in `live`. Results are local variables (`named`, see
-    `_either`); a step with a `bare` function, of NumPy's arrays alone, is that where it gets such."""
-    from .interpret import function_of
-    given, names, entered, body = {"ndarray": np.ndarray}, {}, [], []
+def _written(steps, live, count, numbers):
+    """The steps as one function of the list `made`, in which it leaves what is in `live`; `numbers` are the places of numbers. Results are
+    local variables (`named`, see `_either`). What the interpreter wrote down for an operator stands here in place of its call."""
+    from .interpret import function_of, to_numpy
+    given, known = {"ndarray": np.ndarray, "to_numpy": to_numpy}, {}
+    names, arrays, entered, body = {}, {}, [], []
+    sure = {f"a{n}" for n in numbers}          # variables with NumPy's arrays
 
     def name(place):
         place %= count                         # those of inputs are told from behind
@@ -182,21 +184,41 @@ def _written(steps, live, count):
             entered.append(f"a{place} = made[{place}]")
         return names[place]
 
+    def array(name):
+        if name in sure:
+            return name
+        if name not in arrays:
+            arrays[name] = "n" + name
+            body.append(f"n{name} = {name} if {name}.__class__ is ndarray else to_numpy({name})")
+        return arrays[name]
+
+    def give(x):
+        if id(x) not in known:
+            known[id(x)] = f"g{len(known)}"
+            given[known[id(x)]] = x
+        return known[id(x)]
+
     for k, (f, get, place, first, made, last, _, _) in enumerate(steps):
         arguments = [name(p) for p in places_of(get, place, count)]
-        given[f"f{k}"] = getattr(f, "named", f)
-        call = f"f{k}({', '.join(arguments)})"
-        bare = getattr(f, "bare", None) if arguments else None
-        if bare is not None:
-            given[f"b{k}"] = bare
-            alike = " is ".join([f"{a}.__class__" for a in dict.fromkeys(arguments)])
-            call = f"v{first} = b{k}({', '.join(arguments)}) if {alike} is ndarray else {call}[0]"
-        elif made:
-            call = "".join([f"v{s}, " for s in range(first, first + made)]) + "= " + call
-        body.append(call)
-        names.update({s: f"v{s}" for s in range(first, first + made)})
-        if last:
-            body.append(" = ".join([names[s] for s in last]) + " = None")
+        inlined, results = getattr(f, "inlined", None), [f"v{s}" for s in range(first, first + made)]
+        if inlined is None:
+            call = f"{give(getattr(f, 'named', f))}({', '.join(arguments)})"
+            body.append("".join([r + ", " for r in results]) + "= " + call if made else call)
+        else:
+            lines, found = inlined(arguments, f"s{k}", give, array)
+            body += lines
+            for n, (new, is_array) in enumerate(found):
+                if new.startswith(f"s{k}v") and new not in results:
+                    results[n] = new           # a variable of its own
+                else:
+                    body.append(f"{results[n]} = {new}")
+                if is_array:
+                    sure.add(results[n])
+        names.update(zip(range(first, first + made), results))
+        gone = [names[s] for s in last]        # what `_either` counts has no second name
+        gone += [arrays.pop(n) for n in list(arrays) if n[0] != "a"]
+        if gone:
+            body.append(" = ".join(gone) + " = None")
     body += [f"made[{s}] = {names[s]}" for s in sorted(live)]
     source = f"def make({', '.join(given)}):\n def run(made):\n  " + "\n  ".join(entered + body) + "\n return run\n"
     return function_of(source)(*given.values())

@@ -114,56 +114,75 @@ class _Text:
     """The steps of a program as the text of a Python function, which gets their functions and the constants when it is made.
 
     Where one step makes the only result of constants and the arguments in their order, that step is the function's `bare`: it does
-    the same to NumPy's arrays, and returns the result itself."""
+    the same to NumPy's arrays, and returns the result itself. Its `inlined` writes the steps into another function's text."""
 
     def __init__(self, builder, steps, outputs):
+        self.arguments, self.outputs, self.foreign = builder.arguments, outputs, builder.foreign
+        self.steps = [(ins, out, builder.into.get(out) if out.__class__ is int else None, last, fn is to_numpy)
+                      for fn, ins, out, last in steps]
+        read = dict.fromkeys([slot for ins, *_ in self.steps for slot in ins] + outputs)
+        self.constants = {slot: builder.template[slot] for slot in read if builder.template[slot] is not None}
         names = {slot: f"a{slot}" for slot in range(builder.arguments)}
-        self.constants = []
-
-        def name(slot):
-            if slot not in names:
-                value = builder.template[slot]
-                names[slot] = f"v{len(names)}" if value is None else f"c{len(self.constants)}"
-                if value is not None:
-                    self.constants.append(value)
-            return names[slot]
-
-        body = []
-        for k, (fn, ins, out, last) in enumerate(steps):
-            into = f", out={name(builder.into[out])}" if out.__class__ is int and out in builder.into else ""
-            call = f"f{k}({', '.join(map(name, ins))}{into})"
-            if fn is to_numpy:                # mostly it is an array already
-                call = f"{name(ins[0])} if {name(ins[0])}.__class__ is ndarray else {call}"
-            made = "".join([name(slot) + ", " for slot in out]) if out.__class__ is list else name(out)
-            body.append(f"{made} = {call}" if made else call)
-            if last and k < len(steps) - 1:
-                body.append(" = ".join(map(name, last)) + " = None")
-        body.append(f"return [{', '.join(map(name, outputs))}]")
+        names.update({slot: f"c{k}" for k, slot in enumerate(self.constants)})
+        body = self._lines(names, [f"f{k}" for k in range(len(steps))], "", self.outputs)
+        body.append(f"return [{', '.join([names[slot] for slot in outputs])}]")
         given = ", ".join(["ndarray"] + [f"f{k}" for k in range(len(steps))] + [f"c{k}" for k in range(len(self.constants))])
         arguments = ", ".join([f"a{slot}" for slot in range(builder.arguments)])
         self.source = f"def make({given}):\n def run({arguments}):\n  " + "\n  ".join(body) + "\n return run\n"
-        self.bare = self._bare(builder, steps, outputs)
+        self.bare = self._bare(steps, outputs)
 
-    @staticmethod
-    def _bare(builder, steps, outputs):
+    def _lines(self, names, functions, prefix, kept, array=None):
+        """The steps as lines; names: those of the arguments and the constants, to which those of results are added, made with the prefix.
+        array: see `inlined`."""
+        body, own = [], set()
+        for k, (ins, out, into, last, converts) in enumerate(self.steps):
+            arguments, f = [names[slot] for slot in ins], functions[k]
+            if converts and array is not None and ins[0] < self.arguments:
+                names[out] = array(arguments[0])
+                continue
+            more = f", out={names[into]}" if into is not None else ""
+            call = f"{f}({', '.join(arguments)}{more})"
+            if converts:                       # mostly it is an array already
+                call = f"{arguments[0]} if {arguments[0]}.__class__ is ndarray else {call}"
+            for slot in out if out.__class__ is list else (out,):
+                names[slot] = f"{prefix}v{slot}"
+                own.add(slot)
+            made = "".join([names[slot] + ", " for slot in out]) if out.__class__ is list else names[out]
+            body.append(f"{made} = {call}" if made else call)
+            over = [slot for slot in last if slot in own or array is None]
+            if over and (k < len(self.steps) - 1 or array is not None):
+                body.append(" = ".join([names[slot] for slot in over]) + " = None")
+        return body
+
+    def _bare(self, steps, outputs):
         """(number of the step, constants before its arguments) or None."""
-        place = {slot: slot for slot in range(builder.arguments)}
+        place = {slot: slot for slot in range(self.arguments)}
         for k, (fn, ins, out, _) in enumerate(steps):
             if fn is to_numpy:
                 place[out] = place[ins[0]]
             elif k < len(steps) - 1 or outputs != [out]:
                 return None
             else:
-                constants = [builder.template[slot] for slot in ins if slot not in place]
+                constants = [self.constants[slot] for slot in ins if slot not in place]
                 given = [place[slot] for slot in ins[len(constants):] if slot in place]
-                return (k, constants) if given == list(range(builder.arguments)) else None
+                return (k, constants) if given == list(range(self.arguments)) else None
 
     def function(self, functions) -> Callable[..., list]:
-        run = function_of(self.source)(_ndarray, *functions, *self.constants)
+        run = function_of(self.source)(_ndarray, *functions, *self.constants.values())
         if self.bare is not None:
             k, constants = self.bare
             run.bare = functools.partial(functions[k], *constants) if constants else functions[k]
+        run.inlined = functools.partial(self._inlined, functions)
         return run
+
+    def _inlined(self, functions, arguments, prefix, give, array):
+        """(lines that do what the function does with the variables `arguments`, the names of its results and whether each is NumPy's for
+        sure). New variables begin with the prefix. give(object): the name by which lines know it; array(name): that of a variable with an
+        argument as NumPy's array."""
+        names = dict(enumerate(arguments))
+        names.update({slot: give(value) for slot, value in self.constants.items()})
+        body = self._lines(names, [give(f) for f in functions], prefix, self.outputs, array)
+        return body, [(names[slot], slot >= self.arguments and slot not in self.foreign) for slot in self.outputs]
 
 
 @functools.lru_cache(maxsize=2048)
@@ -221,6 +240,7 @@ class _Builder:
         self.raised: dict[int, tuple[int, int]] = {}       # slots of arrays that are nowhere below a number: those of the two
         self.fresh: dict[int, Spec] = {}       # slots of arrays that share no memory with what they were made of
         self.into: dict[int, int] = {}         # slots of results: those of the operands whose memory they take
+        self.foreign: set[int] = set()         # slots of results that may be JAX's arrays
         self.shaped = False        # whether a step depends on the shape, and not the number of elements alone
 
     def made(self, make: Callable, *data):
@@ -296,6 +316,8 @@ class _Builder:
     def emit_many(self, fn: Callable, ins: list[int], outs: list[Spec], *, raw: bool, effects: bool = False):
         """Add a step that returns a sequence; returns the values."""
         slots = [self.new_slot() for _ in outs]
+        if raw:
+            self.foreign.update(slots)
         if self.check:
             fn = _checked_many(fn, outs)
         self.steps.append((fn, ins, slots, effects))
