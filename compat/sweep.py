@@ -126,6 +126,13 @@ CALLS += """F.threshold(x, 1, 2)|F.hardtanh(x, 0, 3)|F.hardtanh(x, inplace=True)
     torch.cumulative_trapezoid(x, dx=2)|torch.trapezoid(x, x)|torch.gradient(x)|torch.renorm(x, 1, 0, 1)|torch.logaddexp2(x, x)|torch.signbit(-x)
     torch.frexp(x)|torch.real(x)|torch.imag(x)|torch.view_as_real(x)|torch.polar(x, x)|torch.complex(x, x)|torch.nan_to_num(x, 1, 2, 3)
     torch.count_nonzero(x, {d})|torch.var(x, 0)|torch.std(x)|torch.special.bessel_j0(x)|torch.sigmoid(x).mul(x).sum()""".replace("\n", "|").split("|")
+#: Forward derivatives, derivatives of gradients, and writes into what is there.
+CALLS += """pushed(lambda v: torch.logcumsumexp(v, {d}), x)|pushed(F.hardsigmoid, x)|pushed(torch.sinc, x)|pushed(torch.digamma, x)
+    pushed(lambda v: torch.log_softmax(v, {d}), x)|pushed(lambda v: torch.xlogy(v, v), x)
+    pushed(lambda v: torch.linalg.vector_norm(v, 3, {d}), x)|pushed(lambda v: F.max_pool2d(v, 2), x)|twice(lambda v: F.avg_pool2d(v, 2), x)
+    twice(lambda v: F.pad(v, (1, 1), mode='replicate'), x)|twice(lambda v: F.smooth_l1_loss(v, v.detach().round()), x)|twice(torch.erf, x)
+    twice(lambda v: torch.norm(v, 3, {d}), x)|torch.round(x, decimals=0)|x.round_()|x.round_(decimals=1)
+    torch.linalg.norm(x, out=x.new_empty(()))|torch.fmod(x, 0)""".replace("\n", "|").split("|")
 CALLS = list(dict.fromkeys(c.strip() for c in CALLS))
 
 
@@ -163,6 +170,13 @@ def serve():
             return [str(r.dtype), list(r.shape), strides, values.tolist()]
         return [digest(y) for y in r] if isinstance(r, (tuple, list)) else repr(r)
 
+    def pushed(f, x):
+        return torch.func.jvp(f, (x.detach(),), (x.detach() + 1,))[1].contiguous()         # they lie as they lie
+
+    def twice(f, x):
+        y = f(x)
+        return torch.autograd.grad(torch.autograd.grad((y * y).sum(), x, create_graph=True)[0].sum(), x)[0].contiguous()
+
     def answer(made, dtype, call):
         d = getattr(torch, dtype)
 
@@ -179,7 +193,7 @@ def serve():
         wants = (d.is_floating_point or d.is_complex) and not re.search(r"\w_\(", call)
         x = x.requires_grad_() if wants else x
         try:
-            r = eval(call, {"x": x, "torch": torch, "F": F, "u": u, "k": k})
+            r = eval(call, {"x": x, "torch": torch, "F": F, "u": u, "k": k, "pushed": pushed, "twice": twice})
             seen = {"result": digest(r)}
             first = r if isinstance(r, torch.Tensor) else r[0] if isinstance(r, (tuple, list)) and r else None
             if isinstance(first, torch.Tensor):
