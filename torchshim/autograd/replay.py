@@ -163,16 +163,6 @@ def _pattern(met):
     return (len(met), len(set(first))), [(k, at) for k, at in enumerate(first) if k != at]
 
 
-def _follows(met, counts, again):
-    """Whether a list has such a pattern: as many different objects, with the same ones equal."""
-    if (len(met), len(set(map(id, met)))) != counts:
-        return False
-    for k, at in again:
-        if met[k] is not met[at]:
-            return False
-    return True
-
-
 def _unhooked(t):
     """Whether nothing happens to a gradient that is asked for at a node, or a leaf."""
     if isinstance(t, Node):
@@ -251,10 +241,18 @@ class Walk:
         for g in guards:
             if g[1].gen != g[3]:
                 return None
-        return (met, nums) if _follows(met, self.met, self.again) else None
+        if len(met) != self.met[0]:
+            return None
+        for at, before in self.again:
+            if met[at] is not met[before]:
+                return None
+        return met, nums
 
     def _ends(self, objects, ends):
-        """Whether the gradients asked for are those at the places of then, and nothing but that happens to them."""
+        """Whether the gradients asked for are those at the places of then, and nothing but that happens to them, and as many objects are
+        different."""
+        if len(set(map(id, objects))) != self.met[1]:
+            return False
         for (t, nr), (_, at, expected, _) in zip(ends, self.wanted):
             if at is None:
                 if any([t is o for o in objects]):
@@ -266,7 +264,10 @@ class Walk:
         return True
 
     def _leaves(self, tr, objects, entering):
-        """Whether all leaves, and the gradients that they have already, are as then."""
+        """Whether all leaves, and the gradients that they have already, are as then. They are different ones; nodes are since their numbers
+        fall."""
+        if len({id(objects[at]) for at, _, _, _ in self.leaves}) != len(self.leaves):
+            return False
         sums = set()
         for at, old, _, _ in self.leaves:
             leaf = objects[at]

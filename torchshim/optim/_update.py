@@ -175,7 +175,8 @@ class Update(Operator):
         n, lists, flags = inst.layout
         metas = [inst.in_metas[k] for k in ks]
         ends = list(itertools.accumulate([m.numel for m in metas], initial=0))
-        whole = meta_of((ends[-1],), metas[0].dtype, metas[0].device)
+        more = -ends[-1] % _LANES              # zeros behind them, so that nothing is left over of BLAS's blocks: its calls take longest
+        whole, more = meta_of((ends[-1] + more,), metas[0].dtype, metas[0].device), (np.zeros(more, metas[0].dtype),) if more else ()
         f = self.resolve((1, lists, flags), (whole,) * lists, inst.kinds).interpreted()
         ins = [itemgetter(*[j * n + k for k in ks]) for j in range(lists)]
         pieces = [(slice(a, b), m.shape if m.ndim != 1 else None) for a, b, m in zip(ends, ends[1:], metas)]
@@ -186,7 +187,7 @@ class Update(Operator):
             given = []
             for get, (before, whole) in zip(ins, made):
                 arrays = get(args)
-                given.append(whole if whole is not None and all(map(is_, arrays, before)) else np.concatenate(arrays, None))
+                given.append(whole if whole is not None and all(map(is_, arrays, before)) else np.concatenate(arrays + more, None))
             for j, at, whole in zip(written, range(0, len(out), n), f(*given, *numbers)):
                 parts = [whole[piece] if shape is None else whole[piece].reshape(shape) for piece, shape in pieces]
                 made[j] = parts, whole
@@ -223,6 +224,7 @@ class Update(Operator):
 
 
 _SMALL, _TOGETHER = 1 << 12, 1 << 15           # elements of a parameter that is not computed by itself, and of several in one
+_LANES = 32                                    # see engine/interpret/fused_sums.py
 
 
 def _small(n, lists, metas):

@@ -18,6 +18,7 @@ from .copies import contiguous, scratch
 from .kept import Kept
 from .sum_rules import _last, _middle, _ones
 
+_ndarray = np.ndarray
 _BLOCK = 1 << 15           # elements of a block
 _ROWS = 1 << 16            # of a block of rows of which there are two arrays
 _TOGETHER = 8              # rows that BLAS adds in one way: in a block, those that are left over go another
@@ -32,6 +33,8 @@ _SPREAD = 128              # rows shorter than this meet a column that is writte
 
 
 def _contiguous(x, shape):
+    if x.__class__ is _ndarray and x.shape == shape and x.flags.c_contiguous:
+        return x                               # for a quarter of what the calls of NumPy take
     return contiguous(np.asarray(x)).reshape(shape)
 
 

@@ -50,7 +50,7 @@ def _of_one_block(term, spare, shape, n, dtype, reduction):
     def run(x, target, *more):
         room = [np.empty(n, dtype) for _ in range(spare)] if n < _CLIPS else scratch(spare, n, dtype)
         out = np.empty(n, dtype)
-        term(out, np.ascontiguousarray(x).reshape(n), np.ascontiguousarray(target).reshape(n), *room, *[a.astype(dtype) for a in more])
+        term(out, _contiguous(x, (n,)), _contiguous(target, (n,)), *room, *[a.astype(dtype) for a in more])
         if add is None:
             return [out.reshape(shape)]
         total = add(out.reshape(1, n)).item()
@@ -190,14 +190,14 @@ def cross_entropy(rows, n, dtype, reduction, ignore_index):
         loss += np.log(total)
         return e, total
 
-    every = _over(_by_blocks(rows, n), one)
+    every, little = _over(_by_blocks(rows, n), one), rows * max(n * dtype.itemsize, 8) <= _kept.size
     if rows * n <= _FEW and 0 < n < _SPREAD and (n >= _NARROW or rows < _SEVERAL):
         every = _losses_of_few(rows, n, dtype)
 
     def run(x, target, *_):
         given, target, loss = (x, target), _inside(target, n, ignore_index), np.empty(rows, dtype)
         exponents = every(_contiguous(x, (rows, n)), target.at, loss)
-        if exponents is not None and _kept.small(given):
+        if exponents is not None and little:
             _kept.keep(given, (*exponents, target, ignore_index))
         if target.kept is not None:
             loss = np.where(target.kept, loss, dtype.type(0))
