@@ -122,6 +122,7 @@ def run(f, *args):
     (lambda a, b: jnp.einsum("bik,kj->bij", a, b), ((4, 6, 5), (5, 3)))])
 def test_large_products_are_made_in_parts(f, shapes, monkeypatch):
     monkeypatch.setattr(array_rules, "WORTH", 0)
+    monkeypatch.setattr(array_rules, "_STACKS_WORTH", 0)
     cut = []
     monkeypatch.setattr(array_rules, "together", lambda job, parts: cut.append(len(parts)) or pool.together(job, parts))
     rng = np.random.default_rng(0)
@@ -179,3 +180,23 @@ def test_what_goes_through_arrays_by_blocks_gives_the_same_in_parts(f, monkeypat
         # the gradient of layer_norm goes through rows by blocks of its own
         results.append([t.detach()[:400].tolist() for t in (made, y.grad) if t is made or "LayerNorm" not in made.grad_fn.name()])
     assert results[0] == results[1] and 3 in cut
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: torch.nn.functional.batch_norm(x, None, None, training=True), lambda x: torch.nn.functional.group_norm(x, 4),
+    torch.nn.functional.gelu], ids=["batch_norm", "group_norm", "gelu"])
+def test_parts_of_layers_are_those_of_one_thread(monkeypatch, call):
+    """Where an array is cut decides nothing."""
+    monkeypatch.setattr(policy, "tier", "operators")
+    cut, together = [], pool.together
+    monkeypatch.setattr(pool, "together", lambda job, parts: cut.append(len(parts)) or together(job, parts))
+    found = []
+    for worth in (1, 1 << 40):
+        monkeypatch.setattr(pool, "WORTH", worth)
+        monkeypatch.setattr(pool, "BLOCK", 1 << 12)
+        torch.manual_seed(0)
+        x = torch.randn(6, 16, 20, 31, requires_grad=True)
+        y = call(x)
+        y.backward(torch.sin(y.detach()))
+        found.append((y.tolist(), x.grad.tolist()))
+    assert found[0] == found[1] and 3 in cut

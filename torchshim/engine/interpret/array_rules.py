@@ -305,6 +305,7 @@ def _copied(dtype, rows, inner, columns):
 # The product of two matrices of which one or both are transposed first.
 _FLIPPED = {(True, False): lambda a, b: a.T.dot(b), (False, True): lambda a, b: a.dot(b.T), (True, True): lambda a, b: a.T.dot(b.T)}
 WORTH = 1 << 24            # terms of a product from which on several threads take parts of it
+_STACKS_WORTH = 1 << 23    # likewise, of a stack of matrices, which take longer
 
 
 def _dot(a, b):
@@ -319,6 +320,11 @@ def _dot(a, b):
     else:
         together(lambda part: np.matmul(a, b[:, part], out=out[..., part]), parts(shape[-1]))
     return out
+
+
+def product(a, b):
+    """The product of two matrices."""
+    return _dot(a, b) if a.shape[0] * a.shape[1] * b.shape[1] >= WORTH else a.dot(b)
 
 
 def _matmul(a, b):
@@ -357,7 +363,7 @@ def _make_dot_general(params, ins, outs):
     lshape, rshape, shape = (*batch, rows, inner), (*batch, inner, columns), outs[0].shape
     lperm = None if lperm == tuple(range(len(lperm))) else lperm
     rperm = None if rperm == tuple(range(len(rperm))) else rperm
-    worth = rows * inner * columns * math.prod(batch) >= WORTH
+    worth = rows * inner * columns * math.prod(batch) >= (_STACKS_WORTH if batch else WORTH)
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
     if direct and not batch and inner != 1 and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
         return _dot if worth else np.ndarray.dot

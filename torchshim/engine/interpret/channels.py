@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import pool
 from .fused import _BLOCK, _LANES, _contiguous
 from .sum_rules import _last, _middle
 
@@ -42,7 +43,8 @@ class _Groups:
         self.shape, self.dtype, self.count = (samples, groups, each, places), dtype, dtype.type(samples * each * places)
         self.summed = _over_planes(*self.shape, dtype)
         self.dots = _dots if places > 1 else lambda x, y: self.summed(x * y)
-        step = max(1, _BLOCK // (samples * each * places))
+        self.elements = samples * groups * each * places
+        step = max(1, (pool.BLOCK if pool.worth(self.elements) else _BLOCK) // (samples * each * places))
         self.step = groups if places == 1 else min(groups, step)
         self.blocks = [slice(g, min(g + self.step, groups)) for g in range(0, groups, self.step)]
 
@@ -74,16 +76,20 @@ def forward(samples, groups, each, places, shape, dtype):
 
     def run(x, eps, weight, bias):
         x = data.of(x)
-        out, buffer, means, variances = np.empty(data.shape, dtype), data.buffer(), data.means(x), np.empty(groups, dtype)
-        for block in data.blocks:
-            c, var = data.centred(x, means, block, buffer)
-            variances[block] = var
-            scale = (one / np.sqrt(var + eps)).reshape(-1, 1)
-            if weight is not None:
-                scale = scale * weight[block]
-            made = np.multiply(c, scale[..., None], out=out[:, block])
-            if bias is not None:
-                made += bias[block][..., None]
+        out, means, variances = np.empty(data.shape, dtype), data.means(x), np.empty(groups, dtype)
+
+        def job(blocks):
+            buffer = data.buffer()
+            for block in blocks:
+                c, var = data.centred(x, means, block, buffer)
+                variances[block] = var
+                scale = (one / np.sqrt(var + eps)).reshape(-1, 1)
+                if weight is not None:
+                    scale = scale * weight[block]
+                made = np.multiply(c, scale[..., None], out=out[:, block])
+                if bias is not None:
+                    made += bias[block][..., None]
+        pool.over(data.blocks, job, data.elements)
         return out.reshape(shape), means, variances
     return run
 
@@ -102,25 +108,29 @@ def backward(samples, groups, each, places, shape, dtype, wants):
             return made
         dx = made["x"] = np.empty(data.shape, dtype) if "x" in wants else None
         dw = made["weight"] = np.empty((groups, each), dtype)
-        buffer, means = data.buffer(), data.means(x)
-        for block in data.blocks:
-            c, var = data.centred(x, means, block, buffer)
-            scale = (one / np.sqrt(var + eps)).reshape(-1, 1)
-            g = ct[:, block]
-            dots = dw[block] = np.add.reduce(data.dots(g, c), 0) * scale
-            if dx is None:
-                continue
-            sums, outer = given[block], scale
-            if weight is not None:
-                w = weight[block]
-                sums, dots, outer = sums * w, dots * w, scale * w
-            # scale * (w g - mean(w g) - y mean(w g y)), where y is c * scale
-            factor = np.add.reduce(dots, 1, keepdims=True) / data.count * scale * scale
-            less = np.add.reduce(sums, 1, keepdims=True) / data.count * scale
-            c *= factor[..., None]
-            c += less[..., None]
-            into = np.multiply(g, outer[..., None], out=dx[:, block])
-            into -= c
+        means = data.means(x)
+
+        def job(blocks):
+            buffer = data.buffer()
+            for block in blocks:
+                c, var = data.centred(x, means, block, buffer)
+                scale = (one / np.sqrt(var + eps)).reshape(-1, 1)
+                g = ct[:, block]
+                dots = dw[block] = np.add.reduce(data.dots(g, c), 0) * scale
+                if dx is None:
+                    continue
+                sums, outer = given[block], scale
+                if weight is not None:
+                    w = weight[block]
+                    sums, dots, outer = sums * w, dots * w, scale * w
+                # scale * (w g - mean(w g) - y mean(w g y)), where y is c * scale
+                factor = np.add.reduce(dots, 1, keepdims=True) / data.count * scale * scale
+                less = np.add.reduce(sums, 1, keepdims=True) / data.count * scale
+                c *= factor[..., None]
+                c += less[..., None]
+                into = np.multiply(g, outer[..., None], out=dx[:, block])
+                into -= c
+        pool.over(data.blocks, job, data.elements)
         if dx is not None:
             made["x"] = dx.reshape(shape)
         return made

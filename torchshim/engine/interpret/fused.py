@@ -350,14 +350,15 @@ def _flat(one, spare):
     def run(x, *others):
         flat = [np.ascontiguousarray(a).reshape(-1) for a in (x, *others)]
         out = np.empty_like(flat[0])
-        stretch = pool.BLOCK // 2 if pool.worth(out.size) else _STRETCH
+        work = out.size << spare               # what needs room on the way takes that much longer
+        stretch = min(pool.BLOCK // 2, -(-out.size // (2 * pool.most()))) if pool.worth(work) else _STRETCH
 
         def job(starts):
             free = scratch(spare, min(out.size, stretch), out.dtype) if spare else []
             for start in starts:
                 part = [a[start:start + stretch] for a in (out, *flat)]
                 one(*part, *[a[:part[0].size] for a in free])
-        pool.over(range(0, out.size, stretch), job, out.size)
+        pool.over(range(0, out.size, stretch), job, work)
         return [out.reshape(x.shape)]
     return run
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .array_rules import product
 from .kept import Kept
 from .sum_rules import _ones
 
 _ORDER = [3, 0, 1, 2]      # of torch's gates: input, forget, candidate, output
 _BACK = [1, 2, 3, 0]       # the place of each of these in our order
-_kept = Kept(8, 1 << 16)   # what `_run` gave, by operands and direction
+_kept = Kept(8, 1 << 23)   # what `_run` gave, of so many bytes, by operands and direction
 
 
 def _ordered(a, hidden):
@@ -36,7 +37,7 @@ class Lstm:
 
     def forward(self, x, h, c, w_ih, w_hh, *biases):
         operands = x, h, c, w_ih, w_hh, *biases
-        small = _kept.small(operands)
+        small = 7 * self.times * self.batch * self.hidden * self.dtype.itemsize <= _kept.size
         ran = self._run(x, h, c, w_ih, w_hh, biases, small)
         if small:
             _kept.keep((*operands, self.reverse), ran)
@@ -54,7 +55,7 @@ class Lstm:
         w, u = _ordered(np.asarray(w_ih), hidden), _ordered(np.asarray(w_hh), hidden)
         w[:first] *= -1
         u[:first] *= -1
-        given = np.ascontiguousarray(x).reshape(times * batch, self.inputs) @ w.T
+        given = product(np.ascontiguousarray(x).reshape(times * batch, self.inputs), w.T)
         if biases:
             b = _ordered(np.asarray(biases[0]) + np.asarray(biases[1]), hidden).reshape(-1)
             b[:first] *= -1
@@ -63,12 +64,12 @@ class Lstm:
         states, cells = np.empty((times, hidden, batch), dtype), np.empty((times, hidden, batch), dtype)
         tops = np.empty((times, hidden, batch), dtype) if keep else [np.empty((hidden, batch), dtype)] * times
         h, c = np.ascontiguousarray(np.asarray(h).T), np.ascontiguousarray(np.asarray(c).T)
-        product, one = np.empty((4 * hidden, batch), dtype), np.ones((), dtype)
+        buffer, one = np.empty((4 * hidden, batch), dtype), np.ones((), dtype)
         add, multiply, divide, exp, tanh = np.add, np.multiply, np.divide, np.exp, np.tanh
         # iterated along the times: a view that a loop takes costs less than one that an index makes
         views = (given, given[:, :first], given[:, first:], given[:, :hidden], given[:, hidden:2 * hidden], given[:, 2 * hidden:first])
         for gates, logistic, candidate, shown, entered, stays, state, cell, top in zip(*views, states, cells, tops):
-            add(gates, u.dot(h, product), gates)
+            add(gates, u.dot(h, buffer), gates)
             exp(logistic, logistic)
             divide(one, add(logistic, one, logistic), logistic)
             tanh(candidate, candidate)
@@ -111,16 +112,16 @@ class Lstm:
         made = {1: lambda: np.ascontiguousarray(d_h.T), 2: lambda: np.ascontiguousarray(d_c.T)}
 
         def to_input():
-            d_x = (flat @ _ordered(np.asarray(w_ih), hidden)).reshape(times, batch, self.inputs)
+            d_x = product(flat, _ordered(np.asarray(w_ih), hidden)).reshape(times, batch, self.inputs)
             return np.ascontiguousarray(d_x[::-1]) if self.reverse else d_x
 
         def to_weight():
             given = np.asarray(x)[::-1] if self.reverse else np.asarray(x)
-            return _restored(flat.T @ np.ascontiguousarray(given).reshape(times * batch, self.inputs), hidden)
+            return _restored(product(flat.T, np.ascontiguousarray(given).reshape(times * batch, self.inputs)), hidden)
 
         def to_recurrent():
             previous = np.concatenate([np.asarray(h).T[None], states[:-1]]).transpose(0, 2, 1)
-            return _restored(flat.T @ np.ascontiguousarray(previous).reshape(times * batch, hidden), hidden)
+            return _restored(product(flat.T, np.ascontiguousarray(previous).reshape(times * batch, hidden)), hidden)
 
         def to_bias():
             return _restored(_ones(times * batch, dtype) @ flat, hidden).reshape(-1)

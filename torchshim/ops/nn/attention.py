@@ -96,7 +96,7 @@ def _of_halves(query, key, value, attn_mask, keep, p, is_causal, scale, enable_g
 def _results(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """Shapes and dtypes, where the operands are what models mostly give; the others are traced."""
     q, k, v = query, key, value
-    if (keep is None and q.dtype == k.dtype == v.dtype and (attn_mask is None or attn_mask.dtype in (q.dtype, P.bool_))
+    if (q.dtype == k.dtype == v.dtype and (attn_mask is None or attn_mask.dtype in (q.dtype, P.bool_))
             and _share_heads(q, k, v, enable_gqa) and q.shape[-1] == k.shape[-1] and k.shape[-2] == v.shape[-2]
             and (attn_mask is None or _broadcasts(attn_mask.shape, (*q.shape[:-1], k.shape[-2])))):
         return [((*q.shape[:-1], v.shape[-1]), q.dtype)]
@@ -116,13 +116,13 @@ def _broadcasts(shape, to):
 
 
 def _attention_of(inst, wants=()):
-    """It in NumPy: for floats, without dropout."""
+    """It in NumPy: for floats."""
     q, k, v = inst.in_metas[:3]
     _, _, _, mask, keep, _, causal, scale, enable_gqa = inst.layout
-    if (keep is None and q.dtype in (P.float32, P.float64) and _share_heads(q, k, v, enable_gqa)
+    if (q.dtype in (P.float32, P.float64) and _share_heads(q, k, v, enable_gqa)
             and q.numel and k.numel and v.numel and all([m.dtype in (q.dtype, P.bool_) for m in inst.in_metas])):
         return Attention(q.shape, k.shape, v.shape, q.dtype, causal, mask is not None, wants,
-                         1 / math.sqrt(q.shape[-1]) if scale is None else None)
+                         1 / math.sqrt(q.shape[-1]) if scale is None else None, keep is not None)
 
 
 def _on_host(inst):
