@@ -266,11 +266,10 @@ class Walk:
     def _leaves(self, tr, objects, entering):
         """Whether all leaves, and the gradients that they have already, are as then. They are different ones; nodes are since their numbers
         fall."""
-        if len({id(objects[at]) for at, _, _, _ in self.leaves}) != len(self.leaves):
-            return False
-        sums = set()
+        sums, met = set(), set()
         for at, old, _, _ in self.leaves:
             leaf = objects[at]
+            met.add(id(leaf))
             if not isinstance(leaf, TensorBase) or leaf._ts_edge is not True:
                 return False
             x = leaf._ts_extra
@@ -291,6 +290,8 @@ class Walk:
             if not (v.slot == old if v.trace is tr else self._at(tr, v, old, entering)):
                 return False
             sums.add(id(st))
+        if len(met) != len(self.leaves):
+            return False
         if sums:
             for at, _, _, _ in self.specs:
                 for g in objects[at]._ts_guard:

@@ -81,7 +81,7 @@ def _elementwise_back(slope, spare, divided_last=False):
             if reduction == "none":
                 ct = np.ascontiguousarray(ct).reshape(-1)
             more = [a.astype(dtype) for a in more]
-            out, room = np.empty(n, dtype), scratch(spare, min(n, _BLOCK), dtype)
+            out, room = np.empty(n, dtype), scratch(spare, min(n, _BLOCK), dtype) if spare else ()
             x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
             if n <= _BLOCK:
                 block(out, x, target, ct, room, more)
