@@ -31,7 +31,7 @@ from __future__ import annotations
 from itertools import count
 
 from ..engine import TRACED, Immediate, Value, context, place_input, value_of, writers
-from ..tensor.core.dispatch import around
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
 from ..tensor.core.handle import TensorBase, log_grad
 from ..tensor.core.storage import Storage
@@ -317,7 +317,7 @@ class Walk:
             if old is None:
                 if logged:
                     log_grad(leaf)
-                (leaf._ts_more() if x is None else x).grad = around(grads[slot], version)
+                (leaf._ts_more() if x is None else x).grad = wrap(grads[slot], None, version)
             else:
                 set_value(x.grad, grads[slot])
         if not retain_graph:

@@ -25,21 +25,15 @@ def use_class(cls):
     Tensor = cls
 
 
-def wrap(value, edge=None):
-    """A tensor that owns a new storage."""
-    t = around(value, context.version)
-    t._ts_edge = edge
-    return t
-
-
-def around(value, version):
-    """A tensor without history that owns a new storage, which begins with this version: the present trace's, or the context's."""
+def wrap(value, edge=None, version=None):
+    """A tensor that owns a new storage. version: what that begins with, where the caller knows the present trace's."""
     t = _new_tensor(Tensor)
     t._ts_st = s = Storage()
-    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    t._ts_view = t._ts_extra = s.address = None
+    t._ts_edge = edge
     s.value = value
     s.gen = 0
-    s.version = version
+    s.version = context.version if version is None else version
     return t
 
 
