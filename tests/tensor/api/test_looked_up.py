@@ -240,3 +240,8 @@ def test_where_nothing_is_added_or_copied_no_index_is_refused(shape, dim, source
     assert x.grad.shape == shape and x.detach().index_add_(dim, there, torch.ones(*source), alpha=2).shape == shape
     if not torch.ones(*source).numel():
         assert torch.zeros(*shape).index_copy(dim, there, torch.ones(*source)).shape == shape
+
+
+def test_adding_to_an_empty_vector_refuses_the_index():
+    with pytest.raises(IndexError, match="^index out of range in self$"):
+        torch.zeros(0).index_add(0, torch.tensor([0]), torch.ones(1))

@@ -260,7 +260,7 @@ def _index_add(inplace, self, dim, index, source, *, alpha=1):
     """Slices added at the places that a 1-d index names."""
     d = _place_in(inplace, "index_add", self, dim)
     m, sm = _fitting("index_add", self, d, index, source)
-    if sm.numel and not m.numel:               # nothing is added, wherever the index leads
+    if sm.numel and not m.numel and m.ndim > 1:            # nothing is added, wherever the index leads; vectors have a kernel of their own
         source = source.narrow(d, 0, 0)
         index = index.reshape(-1)[:0]
     elif sm.numel:
