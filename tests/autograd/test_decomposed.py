@@ -93,3 +93,15 @@ def test_a_hook_on_a_product_sees_its_row():
     y.grad_fn.register_hook(lambda ins, outs: seen.append([tuple(g.shape) for g in ins]))
     y.sum().backward()
     assert seen == [[(1, 2)]] and torch.allclose(a.grad, b.sum(1))
+
+
+def test_writes_are_noticed_after_a_look():
+    """A node that became several by a look still refuses what was written since: the new ones watch the operands' own memory."""
+    w = torch.tensor(1.5, requires_grad=True)
+    rows = torch.ones(1, 3) * w
+    row = rows.squeeze(0)
+    made = torch.nn.functional.linear(torch.ones(1, 3) * w, row)
+    row.exp().sum().backward(inputs=[made], retain_graph=True)         # looks at the node of `made`
+    rows *= 2
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[3\]\], which is output 0 of AsStrided, is at version 1"):
+        made.backward()

@@ -117,8 +117,9 @@ _PARTS = {"linear": _linear, "matmul": _matmul, "cross_entropy_loss": _cross_ent
 
 def _operands(node):
     """Tensors in the place of an operator's operands, with their histories; what backward does not need of them is zeros."""
-    held = dict(zip(node._ts_plan.args, node._ts_saved))
-    return [tensor_at(held[i], e) if i in held else wrap(zeros_value(m), e)
+    guards = {g[0]: g for g in node._ts_guard}                 # the new nodes go on noticing the writes there
+    held = {i: (v, guards.get(k)) for k, (i, v) in enumerate(zip(node._ts_plan.args, node._ts_saved))}
+    return [tensor_at(held[i][0], e, held[i][1]) if i in held else wrap(zeros_value(m), e)
             for i, (m, e) in enumerate(zip(node._ts_inst.in_metas, node._ts_next))]
 
 
