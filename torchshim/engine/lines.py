@@ -47,6 +47,7 @@ def _made():
     python.Py_IncRef(ctypes.py_object(handler))            # the last arrays of a process are freed after everything else
     capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", python))(
         ctypes.addressof(handler), _CAPSULE, None)
+    python.Py_IncRef(ctypes.py_object(_CAPSULE))           # likewise: the capsule points to its name
     put = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[_SET_HANDLER])
     return lambda: put(capsule)
 
