@@ -476,7 +476,7 @@ def test_remainders_of_many_floats(rng):
 @every([np.float32, np.float64])
 def test_integers_of_floats_out_of_range(rng, dtype):
     """Known by name, so that NumPy's cast, which makes the smallest integer of them, is enough."""
-    from torchshim.ops.registry import truncated_to_int32, truncated_to_int64
+    from torchshim.ops.casts import truncated_to_int32, truncated_to_int64
 
     x = np.array([1.7, -1.7, 3e9, -3e9, 1e30, -1e30, np.nan, np.inf, -np.inf, 2.0 ** 31, -2.0 ** 31, 2.0 ** 63, -2.0 ** 63] * 9, dtype)
     check(lambda x: [truncated_to_int64(x), truncated_to_int32(x), jax.vmap(truncated_to_int64)(x.reshape(9, 13))], x, ulps=0)

@@ -37,7 +37,7 @@ def test_the_backward_takes_the_gates_that_the_forward_made(runs, bidirectional)
 
 
 def test_what_is_large_is_not_kept(runs, monkeypatch):
-    monkeypatch.setattr(recurrent._kept, "size", 10_000)
+    monkeypatch.setattr(recurrent, "_MOST", 10_000)
     model, x = torch.nn.LSTM(8, 80), torch.randn(3, 2, 8, requires_grad=True)       # 13,440 bytes of states and gates
     gradients(model, x)
     assert len(runs) == 2 and not recurrent._kept.entries

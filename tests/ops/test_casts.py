@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
-from torchshim.ops.registry import cast
+from torchshim.ops.casts import cast
 
 VALUES = [-1.5, -129.0, 257.0, 70000.0, 2147483648.0, -2147483649.0, 3000000001.0, 4294967551.0, 9.3e18, 1.9e19, np.nan, np.inf, -np.inf]
 LOW = -2 ** 31

@@ -4,6 +4,7 @@ import math
 import pytest
 
 import torchshim as torch
+from torchshim.engine.compile import policy
 
 nan, inf = math.nan, math.inf
 
@@ -267,6 +268,21 @@ def test_variances_are_summed_in_double_precision():
     y = torch.arange(7.0) * 0.37 % 1.1 + 100
     assert y.var().item() == 0.10929504781961441 and y.std().item() == 0.33059802651405334
     assert torch.var_mean(y)[1].item() == 100.32428741455078
+
+
+@pytest.mark.parametrize("shape, dim", [((70_001,), None), ((3, 5), 1), ((2, 3, 4), (1, 2)), ((2, 66_000), -1), ((4, 5), ()), ((3, 4), 0)])
+@pytest.mark.parametrize("correction", [1, 0, 2.5, 100_000])
+def test_variances_by_blocks_are_those_of_the_program(monkeypatch, shape, dim, correction):
+    """Rows are gone through in blocks, whose moments are put together; too few numbers give infinity."""
+    found = []
+    for tier in ("operators", "compiled"):
+        monkeypatch.setattr(policy, "tier", tier)
+        torch.manual_seed(0)
+        x = torch.randn(shape) * 3 + 50
+        found.append([f(x, dim, correction=correction) for f in (torch.var, torch.std)])
+        found[-1] += torch.var_mean(x, dim, correction=correction, keepdim=True)
+        found[-1] = [t.tolist() for t in found[-1]]
+    assert found[0] == found[1]
 
 
 def test_nothing_is_divided_by_zero_where_nothing_is_divided():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from operator import attrgetter
 
 import numpy as np
 
@@ -12,8 +13,6 @@ from . import lines
 # Elements of NumPy's buffers: a column that meets rows no shorter than half of it is read where it lies. In larger ones NumPy spreads it
 # first, which takes twice as long as the arithmetic.
 _BUFFER = 256
-
-
 LARGE = 1 << 12            # elements of an array that is worth to be aligned: of fewer it costs more than it gains
 
 
@@ -35,25 +34,21 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def quiet(f, *args):
-    """f(*args) without NumPy's warnings."""
-    thread = _thread
-    if thread.inside:                          # a finalizer that computes while something is computed
-        return f(*args)
-    thread.inside = True
-    try:
-        return thread.run(f, *args)
-    finally:
-        thread.inside = False
+def _entering(run):
+    """A function that calls one in a context of the present thread's; run: which, as an attribute of `_Thread`."""
+    of = attrgetter(run)
+
+    def entered(f, *args):
+        thread = _thread
+        if thread.inside:                      # a finalizer that computes while something is computed
+            return f(*args)
+        thread.inside = True
+        try:
+            return of(thread)(f, *args)
+        finally:
+            thread.inside = False
+    return entered
 
 
-def quiet_aligned(f, *args):
-    """The same of what makes arrays of many elements."""
-    thread = _thread
-    if thread.inside:
-        return f(*args)
-    thread.inside = True
-    try:
-        return thread.run_aligned(f, *args)
-    finally:
-        thread.inside = False
+# f(*args) without NumPy's warnings; the same of what makes arrays of many elements
+quiet, quiet_aligned = _entering("run"), _entering("run_aligned")

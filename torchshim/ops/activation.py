@@ -12,7 +12,8 @@ from ..engine.interpret import fused
 from . import promotion as P
 from .common import half_of, is_complex, plus_product, real_alone, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
-from .registry import NUMBER_KIND, SF, op, short
+from .casts import short
+from .registry import NUMBER_KIND, SF, op
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)

@@ -11,7 +11,9 @@ from . import promotion as P
 from .common import is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
-from .registry import SB, SC, SF, SI, T, Over, cast, common_of, each_back, op, short, with_partials
+from .casts import cast, short
+from .partials import Over, with_partials
+from .registry import SB, SC, SF, SI, T, common_of, each_back, op
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -233,7 +235,8 @@ def _flat(mode, value):
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     saves=("self for other", "other"),
-    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode, half: _flat(mode, _of_divisor(out, self, other, half))))
+    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other),
+          lambda out, self, other, mode, half: _flat(mode, _of_divisor(out, self, other, half))))
 def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
     return quotient(self, other, rounding_mode, half)
@@ -241,7 +244,7 @@ def div(self, other, rounding_mode, half=None):
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0",
     grad_back=each_back("Div"), promote="float", inplace="method", scalar_left="alone",
-    saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), lambda out, self, other, half: _of_divisor(out, self, other, half)))
+    saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), _of_divisor))
 def true_divide(self, other):
     """self / other."""
     return self / other
@@ -310,7 +313,8 @@ def check_addcdiv(self, tensor1, tensor2, value):
 
 @op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
     grad="AddcdivBackward0", saves=("tensor1 for tensor2", "tensor2"),
-    rule=(lambda out, self, *rest: jnp.ones_like(out), lambda out, self, t, by, value, half: short((value if value.__class__ is int else short(value, half)) / by, half),
+    rule=(lambda out, self, *rest: jnp.ones_like(out),
+          lambda out, self, t, by, value, half: short((value if value.__class__ is int else short(value, half)) / by, half),
           lambda out, self, t, by, value, half: -short(short(scaled(t, value), half) / short(by * by, half), half)),
     inplace="method", numbers=(), check=check_addcdiv)
 def addcdiv(self, tensor1, tensor2, value):
@@ -408,7 +412,8 @@ def _pow_exponent(out, x, e, half):
 
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
-    rule=(_pow_self, _pow_exponent), half_steps=True, kernel_numbers=True, function=False, method=False, check=check_pow, back_refuses=no_bools((1, 0)),
+    rule=(_pow_self, _pow_exponent), half_steps=True, kernel_numbers=True, function=False, method=False, check=check_pow,
+    back_refuses=no_bools((1, 0)),
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
     saves=lambda inst, wrt: (0,) if inst.layout[1] is T else (~0,) if inst.layout[1] == 0 else None)
 def pow(self, exponent, half=None):

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine import Instance, Operator
 from . import promotion as P
 from .half_kernels import refused
-from .registry import cast
+from .casts import cast
 
 
 class Make(Operator):

@@ -18,7 +18,8 @@ from . import promotion as P
 from .common import is_complex, real_alone, taken, wide, wrap_dim
 from .layout import as_cotangent, each, elementwise_strides, kept_strides, plain
 from .memory_views import places_in_trace
-from .registry import cast, op
+from .casts import cast
+from .registry import op
 
 
 def zero(x):

@@ -13,7 +13,8 @@ from .arithmetic import check_sub
 from .common import half_of, is_complex, peak, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
 from .reduction import count, real_dtype
-from .registry import SI, cast, op, short
+from .casts import cast, short
+from .registry import SI, op
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))

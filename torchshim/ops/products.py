@@ -14,7 +14,8 @@ import numpy as np
 from . import promotion as P
 from .common import at_once, size_at, wide
 from .layout import broadcast_shapes
-from .registry import SB, SF, cast, common_of, op, shown
+from .casts import cast
+from .registry import SB, SF, common_of, op, shown
 
 _PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 

@@ -13,11 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import meta_of, warn
+from ..engine.interpret.copies import contiguous
+from ..engine.interpret.moments import moments
 from . import promotion as P
 from .clamping import maximum, minimum
 from .common import as_number, half_of, is_complex, is_float, real_alone, taken, wide, wrap_dim, wrap_dims
 from .layout import elementwise_strides
-from .registry import cast, op, short
+from .casts import cast, short
+from .registry import op
 from .views import expand_strides
 
 
@@ -266,20 +269,42 @@ def few_degrees(name):
     return precheck
 
 
+def _spread_on_host(name, given):
+    """`host` of var and its kin; given(layout): (dim, correction). Rows of float32 that are summed whole."""
+    def host(inst):
+        m, (dim, correction) = inst.in_metas[0], given(inst.layout)
+        axes = wrap_dims(dim, m.ndim)
+        if m.dtype != P.float32 or not m.numel or not axes or sorted(axes) != [*range(m.ndim - len(axes), m.ndim)]:
+            return None
+        n = count(m.shape, axes)
+        found, dof, shape = moments(m.numel // n, n), n - (1.0 if correction is None else float(correction)), inst.out_metas[0].shape
+        dof = np.float64(max(dof, 0.0) if dof == dof else 0.0)
+
+        def run(x):
+            means, squares = found(contiguous(np.asarray(x)))
+            squares /= dof
+            made = np.sqrt(squares, squares) if name.startswith("std") else squares
+            return [a.astype(P.float32).reshape(shape) for a in (made, means)[:len(inst.out_metas)]]
+        return run
+    return host
+
+
 def declare_spread(name, grad, compute, returns="Tensor", **options):
     """The three overloads of var and its kin: compute(self, dim, correction, keepdim)."""
     few = few_degrees(name)
 
     @op(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {returns}", grad=grad,
-        precheck=lambda self, dim, unbiased, keepdim: few(self, dim, int(unbiased)), **options)
+        precheck=lambda self, dim, unbiased, keepdim: few(self, dim, int(unbiased)),
+        host=_spread_on_host(name, lambda layout: layout[1:3]), **options)
     def along_dims(self, dim, unbiased, keepdim):
         return compute(self, dim, int(unbiased), keepdim)
 
     with_correction = op(f"{name}.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> {returns}",
-                         grad=grad, precheck=few, **options)(compute)
+                         grad=grad, precheck=few, host=_spread_on_host(name, lambda layout: layout[1:3]), **options)(compute)
 
     @op(f"{name}(Tensor self, bool unbiased=True) -> {returns}", grad=grad,
-        precheck=lambda self, unbiased: few(self, None, int(unbiased)), out=False, **options)
+        precheck=lambda self, unbiased: few(self, None, int(unbiased)), out=False,
+        host=_spread_on_host(name, lambda layout: (None, layout[1])), **options)
     def everything(self, unbiased):
         return compute(self, None, int(unbiased), False)
     everything.doc = along_dims.doc = with_correction.doc

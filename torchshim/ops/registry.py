@@ -118,8 +118,9 @@ import numpy as np
 from ..engine import Instance, Operator, half, meta_of
 from ..engine.site import declared_at
 from . import half_kernels, promotion as P
+from .casts import cast, short
 from .layout import as_operands, broadcast_shapes, elementwise_strides, iterated
-from .loops import kernel
+from .partials import with_partials
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
 
 _SHAPES = re.compile(r"\(([\d, ]*)\)")
@@ -424,38 +425,6 @@ class Op(Operator):
         return RuntimeError(f"{self.name}: {error}")
 
 
-def with_partials(body, partials, params, saved=None):
-    """`body` whose tangent is the sum of the operands' tangents times these partial derivatives. The result that they see is rounded
-    to `saved`, a half type, as what torch saves of it; those that take `half=` are given that type, to round their steps to."""
-    tensorlike = [p.kind != "static" for p in params]
-    half = None if saved is P.complex32 else saved
-    stepwise = ["half" in inspect.signature(p).parameters if p else False for p in partials]
-    partials = [functools.partial(p, half=half) if stepped else p for p, stepped in zip(partials, stepwise)]
-
-    def core(*args):
-        """Apply the rule on the array arguments only; the others are closed over."""
-        at = [i for i, a in enumerate(args) if tensorlike[i] and isinstance(a, jax.Array)]
-
-        def full(arrays):
-            every = list(args)
-            for i, a in zip(at, arrays):
-                every[i] = a
-            return every
-        f = jax.custom_jvp(lambda *arrays: body(*full(arrays)))
-
-        @f.defjvp
-        def tangent(primals, tangents):
-            every, out = full(primals), f(*primals)
-            seen = out if saved is None else cast(out, saved).astype(out.dtype)
-            total = jnp.zeros_like(out)
-            for i, t in zip(at, tangents):
-                if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
-                    total = total + term(t, partials[i](seen, *every), half if stepwise[i] else None)
-            return out, total
-        return f(*[args[i] for i in at])
-    return core
-
-
 def pullback_rule(pullback):
     """An Operator's rule from (cotangent, *arguments) -> a gradient for each tensor argument."""
     reads_result = inspect.getfullargspec(pullback).args[-1:] == ["result"]
@@ -465,11 +434,6 @@ def pullback_rule(pullback):
         grads = pullback(cts[0], *spread(inst.layout, ins[:len(inst.in_metas)]), **({"result": made[0]} if reads_result else {}))
         return made + [grads[i].astype(ins[i].dtype) for i in wrt]
     return rule
-
-
-def short(x, half):
-    """`x` rounded to the type `half`, where there is one, as wide as before."""
-    return x if half is None else x.astype(half).astype(x.dtype)
 
 
 def elementwise_rule(op, pullback):
@@ -499,29 +463,6 @@ def _by_partials(inst, ins, nums, outs, cts):
     return dict(zip(inst.diff_ins, grads))
 
 
-class Over:
-    """A partial derivative 1 / divisor: the gradient is divided, which rounds once."""
-
-    def __init__(self, divisor):
-        self.divisor = divisor
-
-
-def term(t, partial, half=None):
-    """A tangent times a partial derivative; see the module docstring for masks. A list: by one factor after the other, the last one
-    first in the gradient, rounded to `half` between them."""
-    if partial.__class__ is Over:
-        return t / partial.divisor
-    if partial.__class__ is list:
-        for k, factor in enumerate(partial):
-            t = short(t, half if k else None)
-            t = t / factor.divisor if factor.__class__ is Over else t * factor
-        return t
-    mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
-    if mask is not None:                       # first here, so last in the transposed program: it has the last word there
-        t = jnp.where(mask, t, jnp.zeros_like(t))
-    return t if factor is None else t / factor.divisor if factor.__class__ is Over else t * factor
-
-
 PACKED_SET = frozenset((SB, SI, SF, SC))
 _STATIC_KIND = {bool: "b", int: "i", float: "f", complex: "c"}
 
@@ -534,57 +475,6 @@ def common_of(metas, numbers=()):
 def _categories(metas, numbers):
     kinds = [NUMBER_KIND.get(x) or _STATIC_KIND.get(x.__class__) for x in numbers]
     return [m.dtype for m in metas if m.ndim], [m.dtype for m in metas if not m.ndim], [k for k in kinds if k]
-
-
-def cast(a, dtype):
-    """astype with torch's rules: complex to real drops the imaginary part; to bool is `!= 0`. complex32 are complex64 as short as these."""
-    if a.dtype == dtype:
-        return a
-    if dtype is P.complex32:
-        return half.rounded(a)
-    if jnp.issubdtype(a.dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.complexfloating):
-        if dtype == np.bool_:
-            return a != 0
-        a = jnp.real(a)
-    if jnp.issubdtype(dtype, jnp.integer) and jnp.issubdtype(a.dtype, jnp.floating):
-        return _to_integer(a, np.dtype(dtype))
-    return a.astype(dtype)
-
-
-def _to_integer(a, dtype):
-    """A float beyond an integer's range becomes what torch's x86 kernels make of it: the smallest int32, or int64, cut to size."""
-    if a.dtype.itemsize < 4:
-        half, a = a.dtype, a.astype(np.float32)
-        if half == np.float16 and dtype == np.uint32:
-            return _truncated(a, np.int64).astype(dtype)       # torch converts these one by one
-    if dtype.kind == "u" and dtype.itemsize >= 4:
-        signed, middle = np.dtype(f"i{dtype.itemsize}"), 2.0 ** (8 * dtype.itemsize - 1)
-        high = a >= middle
-        low = _truncated(jnp.where(high, a - a.dtype.type(middle), a), signed)
-        return jnp.where(high, low ^ np.iinfo(signed).min, low).astype(dtype)
-    by_64 = dtype == np.int64 or (dtype == np.uint8 and a.dtype == np.float64)
-    return _truncated(a, np.int64 if by_64 else np.int32).astype(dtype)
-
-
-def _truncated(a, dtype):
-    return (truncated_to_int64 if dtype == np.int64 else truncated_to_int32)(jax.lax.stop_gradient(a))
-
-
-def _kept_within(a, dtype):
-    limit = a.dtype.type(2.0 ** (8 * np.dtype(dtype).itemsize - 1))
-    return jnp.where((a >= -limit) & (a < limit), a, -limit).astype(dtype)
-
-
-@kernel
-def truncated_to_int64(a):
-    """The integer part; the smallest integer for what is no integer of this size."""
-    return _kept_within(a, np.int64)
-
-
-@kernel
-def truncated_to_int32(a):
-    """The integer part; the smallest integer for what is no integer of this size."""
-    return _kept_within(a, np.int32)
 
 
 def spread(layout, metas, f=lambda x: x):

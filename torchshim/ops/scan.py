@@ -14,7 +14,8 @@ from .index import Elements, into
 from .layout import broadcast_shapes, part_strides
 from .loops import kernel, scan
 from .reduction import chosen, summable, unsupported
-from .registry import cast, op
+from .casts import cast
+from .registry import op
 
 
 def _scanned(name, scan, self, dim, dtype):

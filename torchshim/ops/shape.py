@@ -9,7 +9,8 @@ from ..engine.interpret import rearranged
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
 from .layout import as_cotangent, broadcast_shapes, channels_last_strides, kept_strides, lies_channels_last
-from .registry import cast, op
+from .casts import cast
+from .registry import op
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------------

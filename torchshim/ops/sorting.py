@@ -12,7 +12,8 @@ from .common import as_number, is_complex, is_float, real_alone, taken, wide, wr
 from .layout import kept_strides
 from .loops import kernel, searchsorted as insertions
 from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
-from .registry import cast, op
+from .casts import cast
+from .registry import op
 
 
 def order_code(x):

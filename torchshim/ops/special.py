@@ -12,7 +12,8 @@ from . import promotion as P
 from .common import special
 from .layout import contiguous
 from .loops import while_loop
-from .registry import T, op, short
+from .casts import short
+from .registry import T, op
 from .unary import declare, lgamma, trigamma
 
 SPECIAL = dict(namespace="special", method=False, inplace=False)

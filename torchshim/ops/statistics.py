@@ -14,7 +14,8 @@ from .layout import broadcast_shapes, iterated
 from .loops import searchsorted
 from .norms import p_norm, vector_norm
 from .reduction import root, summable, unsupported
-from .registry import cast, op, shown
+from .casts import cast
+from .registry import op, shown
 
 
 # -- covariance -------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
 from .common import is_complex, is_float, plus_product
 from .layout import chosen, elementwise_strides
-from .registry import Over, op, short
+from .casts import short
+from .partials import Over
+from .registry import op
 
 
 def declare(name, f, doc, grad, aliases=(), **options):
@@ -69,6 +71,8 @@ log10 = declare("log10", _log_to(10, jnp.log10), "The logarithm to base 10.", "L
                 rule=(lambda out, x, half: Over(short(x * math.log(10), half)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P",
                 grad_back="Div", rule=(lambda out, x, half: Over(short(x + 1, half)),))
+
+
 def _sigmoid_slope(out, x, half):
     # torch's kernel rounds float16 after each step, bfloat16 once
     return (1 - out) * out if half == P.bfloat16 else [out, short(1 - out, half)]
@@ -91,9 +95,9 @@ def _root_below(sign, plus):
 
 
 asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(_root_below(-1, 1),), grad_back="Div")
-acos = declare("acos", lambda x: math.pi / 2 - jnp.arcsin(x) if x.dtype == np.complex128 else jnp.arccos(x), "The inverse of cos.", "Acos", ("arccos",), 
-               rule=(lambda out, x, half: -_root_below(-1, 1)(out, x, half),), grad_back="Div")
-atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), 
+acos = declare("acos", lambda x: math.pi / 2 - jnp.arcsin(x) if x.dtype == np.complex128 else jnp.arccos(x), "The inverse of cos.", "Acos",
+               ("arccos",), rule=(lambda out, x, half: -_root_below(-1, 1)(out, x, half),), grad_back="Div")
+atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",),
                rule=(lambda out, x, half: Over(short(short(x * x, half) + 1, half)),), grad_back="Div")
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x, half: short(jnp.cosh(x), half),))
 cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x, half: short(jnp.sinh(x), half),))

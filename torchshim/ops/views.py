@@ -17,7 +17,7 @@ from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_o
 from ..engine.compile.gradient import conj
 from ..engine.interpret.copies import reshaped
 from .layout import plain
-from .registry import cast
+from .casts import cast
 
 
 class LazyInstance(Instance):

@@ -45,7 +45,7 @@ class Operator:
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     twice_refuses = None       # the same of the Instance of its backward
-    linear_rule = None              # of (Instance, operands, numbers, results, cotangents), None where not kept: the gradients, linear in the latter
+    linear_rule = None         # function of (Instance, operands, numbers, results, cotangents): the gradients, linear in the latter
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
     # operand); else None
     saves = None

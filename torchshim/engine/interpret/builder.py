@@ -124,16 +124,16 @@ class _Text:
         self.constants = {slot: builder.template[slot] for slot in read if builder.template[slot] is not None}
         names = {slot: f"a{slot}" for slot in range(builder.arguments)}
         names.update({slot: f"c{k}" for k, slot in enumerate(self.constants)})
-        body = self._lines(names, [f"f{k}" for k in range(len(steps))], "", self.outputs)
+        body = self._lines(names, [f"f{k}" for k in range(len(steps))], "")
         body.append(f"return [{', '.join([names[slot] for slot in outputs])}]")
         given = ", ".join(["ndarray"] + [f"f{k}" for k in range(len(steps))] + [f"c{k}" for k in range(len(self.constants))])
         arguments = ", ".join([f"a{slot}" for slot in range(builder.arguments)])
         self.source = f"def make({given}):\n def run({arguments}):\n  " + "\n  ".join(body) + "\n return run\n"
         self.bare = self._bare(steps, outputs)
 
-    def _lines(self, names, functions, prefix, kept, array=None):
+    def _lines(self, names, functions, prefix, array=None):
         """The steps as lines; names: those of the arguments and the constants, to which those of results are added, made with the prefix.
-        array: see `inlined`."""
+        array: see `_inlined`, whose arguments are not let go here."""
         body, own = [], set()
         for k, (ins, out, into, last, converts) in enumerate(self.steps):
             arguments, f = [names[slot] for slot in ins], functions[k]
@@ -181,7 +181,7 @@ class _Text:
         argument as NumPy's array."""
         names = dict(enumerate(arguments))
         names.update({slot: give(value) for slot, value in self.constants.items()})
-        body = self._lines(names, [give(f) for f in functions], prefix, self.outputs, array)
+        body = self._lines(names, [give(f) for f in functions], prefix, array)
         return body, [(names[slot], slot >= self.arguments and slot not in self.foreign) for slot in self.outputs]
 
 

@@ -13,8 +13,7 @@ from .sum_rules import make_reduce_sum
 
 
 class Sizes:
-    """One convolution: operands (N, C, ...) and (O, C / groups, ...) as Specs, and `lax.conv_general_dilated`'s parameters.
-    of_input, of_weight: the parameters of its gradients."""
+    """One convolution: operands (N, C, ...) and (O, C / groups, ...) as Specs, and `lax.conv_general_dilated`'s parameters."""
 
     def __init__(self, x, w, out, strides, padding, spacing, dilation, groups):
         self.x, self.w, self.out, self.groups = Spec(x.shape, x.dtype), Spec(w.shape, w.dtype), Spec(out.shape, out.dtype), groups
@@ -55,7 +54,8 @@ def turned_shape(shape, groups):
 
 
 def turned(w, groups):
-    """(O, C / groups, ...) as the weight of the adjoint convolution: (C, O / groups, ...), mirrored. It is its own inverse."""
+    """(O, C / groups, ...) as the weight of the adjoint convolution: (C, O / groups, ...), mirrored. It is its own inverse; of NumPy's
+    arrays and JAX's."""
     w = w[(slice(None), slice(None)) + (slice(None, None, -1),) * (w.ndim - 2)]
     shape = turned_shape(w.shape, groups)
     return w.reshape(groups, w.shape[0] // groups, *w.shape[1:]).swapaxes(1, 2).reshape(shape)

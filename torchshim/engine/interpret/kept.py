@@ -7,7 +7,8 @@ getrefcount = sys.getrefcount
 _ALONE = [getrefcount(a) for a in (object(),)][0]      # of what one tuple holds, looked at as below
 
 class Kept:
-    """Results by the very operands that they were computed from: of the last `count` calls whose operands have at most `size` bytes each.
+    """Results by the very operands that they were computed from: of the last `count` calls for which `keep` was called, mostly those whose
+    operands are `small`, at most `size` bytes each.
 
     Who holds an array keeps it from being written or given away."""
 

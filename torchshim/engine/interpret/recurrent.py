@@ -15,7 +15,8 @@ from .sum_rules import _ones
 
 _ORDER = [3, 0, 1, 2]      # of torch's gates: input, forget, candidate, output
 _BACK = [1, 2, 3, 0]       # the place of each of these in our order
-_kept = Kept(8, 1 << 23)   # what `_run` gave, of so many bytes, by operands and direction
+_kept = Kept(8, None)      # what `_run` gave, by operands and direction
+_MOST = 1 << 23            # bytes of that
 
 
 def _ordered(a, hidden):
@@ -37,7 +38,7 @@ class Lstm:
 
     def forward(self, x, h, c, w_ih, w_hh, *biases):
         operands = x, h, c, w_ih, w_hh, *biases
-        small = 7 * self.times * self.batch * self.hidden * self.dtype.itemsize <= _kept.size
+        small = 7 * self.times * self.batch * self.hidden * self.dtype.itemsize <= _MOST
         ran = self._run(x, h, c, w_ih, w_hh, biases, small)
         if small:
             _kept.keep((*operands, self.reverse), ran)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from ...engine.interpret import losses
 from .. import promotion as P
 from ..layout import broadcast_shapes
-from ..registry import cast, common_of, op, short
+from ..casts import cast, short
+from ..registry import common_of, op
 from .loss import _LOSS, _TARGET_FIRST, _no_integers, _on_host, reduced, refuse_bool_minus
 
 

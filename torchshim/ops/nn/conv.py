@@ -73,8 +73,7 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         axes = ("depth", "height", "width")[-max(dims, 2):]
         told = " ".join(f"kernel_{axis}: {n}" for axis, n in zip(axes, [1] * (2 - dims) + list(kernel)))
         raise RuntimeError(f"kernel size should be greater than zero, but got {told}")
-    out = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
-        output_sizes(input.shape[2:], kernel, stride, padding, dilation)
+    out = _made_sizes(input, weight, stride, padding, dilation, transposed, output_padding)
     if transposed and min(out) <= 0:
         told = [" x ".join(map(str, (1,) * (2 - dims) + tuple(sizes))) for sizes in (input.shape[2:], out)]
         raise RuntimeError(f"Given input size per channel: ({told[0]}). Calculated output size per channel: ({told[1]}). Output size is "
@@ -176,18 +175,23 @@ def _back_name(inst, needs):
     return "ConvolutionBackwardBackward0" if inst.grad_fn_name == "ConvolutionBackward0" else "ViewAsComplexBackward0"
 
 
-def _known(input, weight, bias):
+def _known(input, weight):
     """Whether the operands have elements, of a dtype that NumPy knows."""
     return input.dtype in (P.float32, P.float64) and weight.dtype == input.dtype and 0 not in input.shape and 0 not in weight.shape
 
 
-def _results(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    if not _known(input, weight, bias):
+def _made_sizes(input, weight, stride, padding, dilation, transposed, output_padding):
+    """Spatial sizes of the result."""
+    given = input.shape[2:], weight.shape[2:], stride, padding, dilation
+    return transposed_sizes(*given, output_padding) if transposed else output_sizes(*given)
+
+
+def _results(input, weight, bias, *sizes):
+    if not _known(input, weight):
         return None
-    kernel = weight.shape[2:]
-    sizes = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
-        output_sizes(input.shape[2:], kernel, stride, padding, dilation)
-    return [((input.shape[0], weight.shape[1] * groups if transposed else weight.shape[0], *sizes), input.dtype)]
+    *sizes, groups = sizes
+    channels = weight.shape[1] * groups if sizes[3] else weight.shape[0]
+    return [((input.shape[0], channels, *_made_sizes(input, weight, *sizes)), input.dtype)]
 
 
 def _around(kernel, stride, padding, dilation, transposed, output_padding):
@@ -202,7 +206,7 @@ def _sizes(inst):
     """What `convolve` asks for, or None."""
     x, w = inst.in_metas[:2]
     *sizes, dilation, transposed, output_padding, groups = inst.layout[3:]
-    if not _known(x, w, None) or not inst.out_metas[0].numel:
+    if not _known(x, w) or not inst.out_metas[0].numel:
         return None
     strides, around, spacing = _around(w.shape[2:], *sizes, dilation, transposed, output_padding)
     if transposed:
@@ -243,14 +247,13 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     """
     kernel = weight.shape[2:]
     if 0 in input.shape or 0 in weight.shape:
-        sizes = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
-            output_sizes(input.shape[2:], kernel, stride, padding, dilation)
+        sizes = _made_sizes(input, weight, stride, padding, dilation, transposed, output_padding)
         channels = 0 if not input.shape[1] else weight.shape[1] * groups if transposed else weight.shape[0]
         return _nothing(input, weight, bias, (input.shape[0], channels, *sizes))
     x, w = wide(input), wide(weight)
     strides, around, spacing = _around(kernel, stride, padding, dilation, transposed, output_padding)
     if transposed:
-        w = _turned(w, groups)
+        w = convolve.turned(w, groups)
     y = jax.lax.conv_general_dilated(x, w, strides, around, spacing, dilation, feature_group_count=groups,
                                      precision=_precision(input.dtype))
     if bias is not None:
@@ -267,14 +270,6 @@ def _nothing(input, weight, bias, shape):
 def _precision(dtype):
     """TensorFloat32, if the device has it, where torch.backends.cudnn.allow_tf32 lets it (the default); half numbers lose nothing by it."""
     return jax.lax.Precision.HIGH if P.conv_tf32 or dtype in (P.float16, P.bfloat16) else jax.lax.Precision.HIGHEST
-
-
-def _turned(w, groups):
-    """(C, out / groups, ...) as the weight of the convolution that a transposed one is: (out, C / groups, ...), mirrored."""
-    c, o, *kernel = w.shape
-    w = jnp.flip(w, tuple(range(2, w.ndim)))
-    w = jnp.swapaxes(w.reshape(groups, c // groups, o, *kernel), 1, 2)
-    return w.reshape(groups * o, c // groups, *kernel)
 
 
 def _check_tbc(input, weight, bias, pad):

@@ -41,7 +41,8 @@ def _check(weight, indices, padding_idx, scale_grad_by_freq):
 
 
 @op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-    grad="EmbeddingBackward0", plain_gradients=True, grad_for=real_alone, check=lambda w, i, p, s, sparse: _check(w, i, p, s), method=False, function=False)
+    grad="EmbeddingBackward0", plain_gradients=True, grad_for=real_alone, check=lambda w, i, p, s, sparse: _check(w, i, p, s), method=False,
+    function=False)
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     """weight[indices]; the row padding_idx gets no gradient. scale_grad_by_freq: gradients over the number of uses."""
     rows = jnp.take(weight, indices, 0, mode="clip") if weight.shape[0] else jnp.zeros(indices.shape + weight.shape[1:], weight.dtype)

@@ -18,7 +18,8 @@ from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, half_of, real_alone, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
-from ..registry import cast, common_of, kernel_back, op, short
+from ..casts import cast, short
+from ..registry import common_of, kernel_back, op
 from .softmax import log_softmax_of, refuse_integers
 
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes
-from ..registry import cast, op
+from ..casts import cast
+from ..registry import op
 from .loss import _LOSS, _named, _nothing_itself, no_mean_of, reduced, refuse_bool_minus
 
 

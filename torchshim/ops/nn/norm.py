@@ -12,7 +12,8 @@ from ...engine.interpret import channels, fused
 from .. import promotion as P
 from ..common import half_of, wide
 from ..layout import channels_last_strides, elementwise_strides, iterated, lies_channels_last, not_channels_last
-from ..registry import each_back, op, short
+from ..casts import short
+from ..registry import each_back, op
 
 
 def _trailing(x, shape):

@@ -6,7 +6,8 @@ import numpy as np
 
 from ...engine import meta_of
 from ..layout import channels_last_strides, elementwise_strides, lies_channels_last, not_channels_last
-from ..registry import cast, kernel_back, op
+from ..casts import cast
+from ..registry import kernel_back, op
 
 
 def _widths(ndim, pad):

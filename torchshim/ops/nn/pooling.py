@@ -154,8 +154,9 @@ def _max_results(self, kernel, stride, padding, dilation, ceil_mode):
 
 
 def _max_weight(inst):
-    n, taps = inst.out_metas[0].numel, sum(inst.layout[1])
-    return 8 * taps, 8 * taps, 20 * taps * n, 0
+    twice = 1 + any(inst.layout[3])            # windows in padding alone are looked for
+    many = (7 * sum(inst.layout[1]) + 8) * twice
+    return many, many, 12 * inst.in_metas[0].numel * twice, -20 * inst.out_metas[0].numel
 
 
 def _refuse(*kernels):

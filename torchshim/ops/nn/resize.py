@@ -230,7 +230,8 @@ def _resized_bytes(x, size, mode, align_corners, scales):
 
 
 @op("interpolate_to(Tensor self, int[] size, str mode, bool align_corners, float[]? scales) -> Tensor", grad=_name, check=_check,
-    strides=_strides, rule=_gradient, function=False, method=False, lie=lambda inst, *rest: (plain if inst.layout[2].startswith("cubic") else as_format)(inst, *rest))
+    strides=_strides, rule=_gradient, function=False, method=False,
+    lie=lambda inst, *rest: (plain if inst.layout[2].startswith("cubic") else as_format)(inst, *rest))
 def interpolate(self, size, mode, align_corners, scales):
     """(N, C, ...) resized. mode: "nearest", "nearest-exact", "linear", "cubic" or an antialiased "linear_aa", "cubic_aa", "lanczos_aa".
 

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from ...engine.interpret import fused
 from .. import promotion as P
 from ..common import half_of, peak, real_alone, wide, wrap_dim
-from ..registry import cast, op, short
+from ..casts import cast, short
+from ..registry import op
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
