@@ -261,6 +261,8 @@ def record(context, op, layout, vals, nums=(), kinds=""):
     try:
         slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
     except Immediate:
+        slots = None
+    if slots is None:
         return context.executor.immediate(context, op, layout, vals, nums, kinds)
     state = tr.state
     if state is None:                          # entering a value may have computed this trace

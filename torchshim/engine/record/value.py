@@ -8,7 +8,11 @@ from .meta import COMPLEX_HALF, HELD, meta_of
 
 
 class Immediate(Exception):
-    """An operand holds a tracer, has no data or lives elsewhere: the operator is not recorded."""
+    """An operand holds a tracer, has no data or lives elsewhere: the operator is not recorded.
+
+    Who catches it leaves the `except` block before going on: errors of JAX's own that are kept in cycles would keep this one as what they
+    were raised in, and with it the values in its frames.
+    """
 
 
 class Value:

@@ -194,9 +194,9 @@ def apply1(op, a, layout):
                 return tuple([wrap(v) for v in made])
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
+        state = tr.state
     except Immediate:
-        return apply_any(op, (a,), layout)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a,), layout)
     key, st = (op, layout, "", slots), state.then
@@ -293,9 +293,9 @@ def apply2(op, a, b, layout):
                 return tuple([wrap(v) for v in made])
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+        state = tr.state
     except Immediate:
-        return apply_any(op, (a, b), layout)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a, b), layout)
     key, st = (op, layout, "", slots), state.then
@@ -404,9 +404,9 @@ def apply3(op, a, b, c, layout):
         slots = (va.slot if va.trace is tr else tr.enter(va),
                  vb.slot if vb.trace is tr else tr.enter(vb),
                  vc.slot if vc.trace is tr else tr.enter(vc))
+        state = tr.state
     except Immediate:
-        return apply_any(op, (a, b, c), layout)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a, b, c), layout)
     key, st = (op, layout, "", slots), state.then
@@ -497,9 +497,9 @@ def apply_number(op, a, x, layout, kind):
                 return tuple([wrap(v) for v in made])
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
+        state = tr.state
     except Immediate:
-        return apply_any(op, (a,), layout, (x,), kind)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a,), layout, (x,), kind)
     key, st = (op, layout, kind, slots), state.then
@@ -597,9 +597,9 @@ def apply_scaled(op, a, b, x, layout, kind):
                 return tuple([wrap(v) for v in made])
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+        state = tr.state
     except Immediate:
-        return apply_any(op, (a, b), layout, (x,), kind)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, (a, b), layout, (x,), kind)
     key, st = (op, layout, kind, slots), state.then
@@ -664,12 +664,12 @@ def apply(op, tensors, layout, nums=(), kinds=""):
                 needs |= bit
             bit <<= 1
             slots.append(v.slot if v.trace is tr else tr.enter(v))
+        state = tr.state
     except Immediate:
-        return apply_any(op, tensors, layout, nums, kinds)
+        state = None
     except RuntimeError as error:
         return unfollowed(error, op, tensors, layout, nums, kinds)
     slots, edges = tuple(slots), tuple(edges)
-    state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_any(op, tensors, layout, nums, kinds)
     key, st = (op, layout, kinds, slots), state.then

@@ -31,9 +31,9 @@ def inplace1(op, a, layout):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
+        state = tr.state
     except Immediate:
-        return apply_inplace(op, (a,), layout)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a,), layout)
     key, st = (op, layout, "", slots), state.then
@@ -98,9 +98,9 @@ def inplace2(op, a, b, layout):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+        state = tr.state
     except Immediate:
-        return apply_inplace(op, (a, b), layout)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a, b), layout)
     key, st = (op, layout, "", slots), state.then
@@ -158,9 +158,9 @@ def inplace_number(op, a, x, layout, kind):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
+        state = tr.state
     except Immediate:
-        return apply_inplace(op, (a,), layout, (x,), kind)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a,), layout, (x,), kind)
     key, st = (op, layout, kind, slots), state.then
@@ -226,9 +226,9 @@ def inplace_scaled(op, a, b, x, layout, kind):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+        state = tr.state
     except Immediate:
-        return apply_inplace(op, (a, b), layout, (x,), kind)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return apply_inplace(op, (a, b), layout, (x,), kind)
     key, st = (op, layout, kind, slots), state.then
@@ -273,9 +273,9 @@ def put_slice(a, b, layout, op=SLICE_PUT):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+        state = tr.state
     except Immediate:
-        return put_slice_any(a, b, layout)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return put_slice_any(a, b, layout)
     key, st = (op, layout, "", slots), state.then
@@ -318,9 +318,9 @@ def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
+        state = tr.state
     except Immediate:
-        return put_slice_any(a, None, layout, (x,), kind)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return put_slice_any(a, None, layout, (x,), kind)
     key, st = (op, layout, kind, slots), state.then

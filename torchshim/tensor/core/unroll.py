@@ -64,8 +64,9 @@ ENTER = '''\
     tr = context.trace
 {at_once}    try:
         slots = ({slots})
+        state = tr.state
     except Immediate:
-        return {again}
+        state = None
 '''
 
 # Small calls that are not worth recording: what Direct.call does (see engine/direct.py).
@@ -120,8 +121,9 @@ READ_AND_ENTER = '''\
                 needs |= bit
             bit <<= 1
             slots.append(v.slot if v.trace is tr else tr.enter(v))
+        state = tr.state
     except Immediate:
-        return apply_any(op, tensors, layout, nums, kinds)
+        state = None
     except RuntimeError as error:
         return unfollowed(error, op, tensors, layout, nums, kinds)
     slots, edges = tuple(slots), tuple(edges)
@@ -130,8 +132,7 @@ READ_AND_ENTER = '''\
 FORM = '''\
 def {name}({args}):
     """{doc}"""
-{reads}    state = tr.state
-    if state is None:                          # reading or entering an operand has computed this trace
+{reads}    if state is None:                          # reading or entering an operand has computed this trace
         return {again}
     key, st = (op, layout, {kinds}, slots), state.then
     if st is None or st.key != key:

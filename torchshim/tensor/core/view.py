@@ -57,9 +57,9 @@ def make_view(a, op, layout, offset):
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
+        state = tr.state
     except Immediate:
-        return make_view_any(a, op, layout, offset)
-    state = tr.state
+        state = None
     if state is None:                          # reading or entering an operand has computed this trace
         return make_view_any(a, op, layout, offset)
     key, st = (op, layout, "", slots), state.then
