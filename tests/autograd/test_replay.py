@@ -251,3 +251,23 @@ def test_several_roots_with_cotangents_from_outside_are_replayed(monkeypatch):
         m.setattr(backward, "replayed", lambda *_: None)
         assert got == list(passes(random.Random(0)))
     assert len(done) - done.count(None) > 20
+
+
+def test_a_long_backward_pass_after_a_look_is_replayed(monkeypatch):
+    """Its trace begins at the look, and no graph was built in it: it is not cut in the middle of the walk all the same."""
+    w, x, walks, general = torch.eye(4, requires_grad=True), torch.ones(2, 4), [], backward._Walk
+
+    class Counted(general):
+        def __init__(self, *args):
+            walks.append(args)
+            super().__init__(*args)
+    monkeypatch.setattr(backward, "_Walk", Counted)
+    for _ in range(6):
+        h = x
+        for _ in range(60):
+            h = torch.tanh(h @ w + x)
+        loss = h.sum()
+        loss.item()
+        loss.backward()
+        w.grad = None
+    assert len(walks) <= 2

@@ -129,6 +129,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None, e
             if found is not None:
                 return found
             log = Log(start, targets)
+            start[0].graph = True              # as while it was built: a cut in the middle would keep the walk from being kept
     walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log, mode, ends)
     walk.send(roots, cts)
     walk.begin(roots)

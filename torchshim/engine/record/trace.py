@@ -42,7 +42,7 @@ class Trace:
         self.running = threading.RLock()   # held while the values of a trace that ended are computed
         self.checks = self.undo = None     # see checks.py
         self.backwards = 0
-        self.graph = False         # whether an autograd graph is being built
+        self.graph = False         # whether an autograd graph is being built, or walked
         self.limit = 1 if context.eager else PERIOD_CHECK
         self.version = context.version
         self.direct = None         # what computes small calls at once, see engine/direct.py
