@@ -72,3 +72,37 @@ def test_strides_meet_no_zeros_and_add_in_the_order_of_the_taps(sizes, kernel, s
         np.testing.assert_array_equal(correlation(*arguments)(x, w), total)
     w[0, 0, ...] = np.inf
     assert not np.isnan(correlation(*arguments)(np.ones_like(x), w)).any()
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_of_any_size_give_the_same(monkeypatch, dtype, stride):
+    """What is left over of samples and channels, and where a run is that of one channel or of several, is no different: sums over the taps
+    bit by bit, also of turned arrays. A weight's gradient may add its samples in another order, and is right where something is nan."""
+    from torchshim.engine.interpret import depthwise
+    r = np.random.RandomState(0)
+    x, w = r.randn(9, 8, 7, 5).astype(dtype).transpose(2, 3, 0, 1), r.randn(5, 1, 3, 3).astype(dtype)
+    out = tuple((n + 2 - 3) // stride + 1 for n in (9, 8))
+    ct = r.randn(5, 7, *out).astype(dtype)
+    rest = (stride,) * 2, ((1, 1),) * 2, (1, 1), (1, 1), np.dtype(dtype)
+    back = (1, 1), ((1, 1),) * 2, (1, 1), (stride,) * 2, np.dtype(dtype)
+    special = ct.copy()
+    special[1, 2, 2, 2], given = np.nan, x.swapaxes(0, 1)
+    found = []
+    wide = given.copy()
+    wide[3, :, :, -1] = np.inf                 # which the left taps do not see, though the zeros between rows meet it
+    for room, short in ((3 << 16, 400), (3 << 16, 0), (1, 400), (1500, 0), (2500, 1000), (9000, 0)):
+        monkeypatch.setattr(depthwise, "_ROOM", room)
+        monkeypatch.setattr(depthwise, "_SHORT", short)
+        gradient = depthwise.weights((5, 7, 9, 8), (5, 7, *out), (3, 3), *back)
+        with np.errstate(invalid="ignore"):
+            found.append([depthwise.correlation(x.shape, w.shape, out, 5, *rest)(x, w), gradient(given, ct), gradient(given, special),
+                          gradient(wide, ct)])
+    for made in found[1:]:
+        np.testing.assert_array_equal(made[0], found[0][0])
+        for a, b in zip(made[1:], found[0][1:]):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+    assert np.isfinite(found[0][3][0, 3]).all(0).tolist() == [True, stride == 2, False]
+    assert [np.isfinite(found[0][2][0, o]).all() for o in range(5)] == [True, False, True, True, True]
+    bare = lax.conv_general_dilated(np.ascontiguousarray(x), w, (stride,) * 2, [(1, 1)] * 2, feature_group_count=5)
+    np.testing.assert_allclose(found[0][0], bare, rtol=1e-4, atol=1e-4)

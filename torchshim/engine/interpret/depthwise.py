@@ -1,11 +1,12 @@
 """Convolutions of each channel with a filter of its own: sums over the taps of whole planes, where matrix products would be vectors.
 
-The channels of a block are padded into planes whose rows lie one after the other. The elements that a tap meets are then one run of memory;
-what it makes of the padding at the ends of rows is left out.
+The samples of a block of channels are padded into planes that lie one after the other, as do their rows. The elements that a tap meets are
+then one run of memory for each channel; what it makes of the padding at the ends of rows is left out.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -13,12 +14,14 @@ import numpy as np
 
 from .array_rules import pad_plan
 
-_BLOCK = 1 << 15           # elements of a block
-_TAPS = 64                 # up to which each element of a block gets weights of its own
+_ROOM = 3 << 16            # elements of a block and of what it is computed by, that stay in the processor's memory
+_TAPS = 64                 # up to which each element of a block of short runs gets a weight of its own
+_SHORT = 400               # elements of a run up to which that is cheaper than to begin anew for each channel
+_LANES = 1 << 12           # products that are added in lanes without loss
 
 
 class _Planes:
-    """Arrays (channels, ...) padded, channel by channel. At a stride, the elements whose places leave the same rest are planes of their
+    """Arrays (channels, samples, ...) padded. At a stride, the elements whose places leave the same rest are planes of their
     own: what a tap meets is a run of one of them."""
 
     def __init__(self, sizes, kernel, out, strides, padding, spacing, dilation, work):
@@ -36,30 +39,35 @@ class _Planes:
         self.every = [tuple([slice(r, None, s) for r, s in zip(rest, strides)]) for rest in self.rests]
         self.plane_of = [self.rests.index(rest) for rest in rests]
         self.starts = [sum([t // s * p for t, s, p in zip(tap, strides, pitch)]) for tap in taps]
-        self.windows = [tuple([slice(t // s, t // s + n) for t, n, s in zip(tap, out, strides)]) for tap in taps]
-        self.inner = (slice(None), *map(slice, out))
+        self.windows = [(..., *[slice(t // s, t // s + n) for t, n, s in zip(tap, out, strides)]) for tap in taps]
+        self.inner = (..., *map(slice, out))
 
     def buffers(self, *shape):
         """Zeros: what is padded, of which `shape` is the part before the sizes, and a plane for each rest."""
         return [np.zeros((*shape, *sizes), self.work) for sizes in (self.padded, *[self.sizes] * (0 if self.flat else len(self.rests)))]
 
-    def of(self, x, buffer):
-        """`x` in the padded `buffer`, whose padding is zero."""
-        if self.into is not None:
-            more = (slice(None),) * (x.ndim - len(self.into))
-            buffer[more + self.into] = x[more + self.source]
-        return buffer
+    def fitting(self, samples, channels, more):
+        """How many (samples, channels) a block has, of which there are `more` arrays beside the buffers."""
+        each = math.prod(self.padded) + (more + (0 if self.flat else len(self.rests))) * self.size
+        some = max(1, min(samples, _ROOM // max(each, 1)))
+        return some, max(1, min(channels, _ROOM // max(each * some, 1)))
 
     def split(self, x, buffers):
-        """The planes of `x` padded, in `buffers` or the first so many of their channels."""
-        filled = self.of(x, buffers[0][:len(x)])
+        """The planes of `x` padded, in the first so many samples of `buffers`, whose padding is zero."""
+        at, (filled, *planes) = tuple(map(slice, x.shape[:2])), buffers
+        if self.into is not None:
+            filled[at + self.into] = x[(..., *self.source)]
         if self.flat:
             return [filled]
-        planes = [b[:len(x)] for b in buffers[1:]]
         for plane, every in zip(planes, self.every):
             part = filled[(..., *every)]
-            plane[(..., *map(slice, part.shape[x.ndim - len(every):]))] = part
+            plane[tuple(map(slice, part.shape))] = part
         return planes
+
+
+def _blocks(samples, channels, count, many):
+    return [(slice(n, min(n + samples, count)), slice(c, min(c + channels, many)))
+            for c in range(0, many, channels) for n in range(0, count, samples)]
 
 
 def correlation(x, w, out, groups, strides, padding, spacing, dilation, work):
@@ -70,32 +78,28 @@ def correlation(x, w, out, groups, strides, padding, spacing, dilation, work):
         return _between(x, w, out, groups, padding, spacing, work)
     planes, (filters, each) = _Planes(x[2:], w[2:], out, strides, padding, spacing, dilation, work), w[:2]
     count, many = x[0], x[1] if each > 1 else filters
-    channels = max(1, min(many, _BLOCK // max(planes.size, 1)))
-    blocks = [slice(c, min(c + channels, many)) for c in range(0, many, channels)]
-
-    together = len(planes.starts) <= _TAPS
+    blocks = _blocks(*planes.fitting(count, many, 2), count, many)
 
     def conv(xs, w):
         if many > xs.shape[1]:
             xs = np.repeat(xs, many // groups, 1)
         result, taps = np.empty((count, many, *out), work), np.ascontiguousarray(w.reshape(many, -1).T)
-        buffers = planes.buffers(channels)
-        total, part = [np.empty((channels, planes.size), work) for _ in range(2)]
-        for block in blocks:
-            size = block.stop - block.start
-            if together:                       # all channels as one run, each element with a weight of its own
-                shape, length = (-1,), (size - 1) * planes.size + planes.run
-                weights = np.repeat(taps[:, block], planes.size, 1)[:, :length]
-            else:
-                shape, length, weights = (size, -1), planes.run, taps[:, block, None]
-            made, more = [a[:size].reshape(shape)[..., :length] for a in (total, part)]
-            for n in range(count):
-                rows = [plane.reshape(shape) for plane in planes.split(xs[n, block], buffers)]
-                met = [rows[k][..., start:start + length] for k, start in zip(planes.plane_of, planes.starts)]
-                np.multiply(met[0], weights[0], out=made)
-                for seen, weight in zip(met[1:], weights[1:]):
-                    made += np.multiply(seen, weight, out=more)
-                result[n, block] = total[:size].reshape(size, *planes.sizes)[planes.inner]
+        buffers, rooms = functools.cache(planes.buffers), functools.cache(lambda size: np.empty((2, size), work))
+        for some, block in blocks:
+            samples, channels = some.stop - some.start, block.stop - block.start
+            run, weights = samples * planes.size, taps[:, block, None]
+            total, part = rooms(channels * run)
+            shape, length = (channels, run), run - planes.size + planes.run
+            if run <= _SHORT and len(taps) <= _TAPS:               # all channels as one run, each element with a weight of its own
+                shape, length = total.shape, total.size - planes.size + planes.run
+                weights = np.repeat(taps[:, block], run, 1)[:, :length]
+            rows = [plane.reshape(shape) for plane in planes.split(xs[some, block].swapaxes(0, 1), buffers(channels, samples))]
+            met = [rows[k][..., start:start + length] for k, start in zip(planes.plane_of, planes.starts)]
+            made, more = [a.reshape(shape)[..., :length] for a in (total, part)]
+            np.multiply(met[0], weights[0], out=made)
+            for seen, weight in zip(met[1:], weights[1:]):
+                made += np.multiply(seen, weight, out=more)
+            result[some, block] = total.reshape(channels, samples, *planes.sizes)[planes.inner].swapaxes(0, 1)
         return result if each == 1 else np.add.reduce(result.reshape(count, groups, each, *out), 2)
 
     return conv
@@ -129,35 +133,32 @@ def _between(x, w, out, groups, padding, spacing, work):
 def weights(x, w, out, strides, padding, spacing, dilation, work):
     """The function of inputs (C, N, ...) and cotangents (O, N, *given) that gives, for each channel, the sums (1, O, *out) over all
     places of their products."""
-    given, samples, many = w[2:], x[1], w[0]
+    given, count, many = w[2:], x[1], w[0]
     planes = _Planes(x[2:], out, given, dilation, padding, spacing, strides, work)
-    channels = max(1, min(many, _BLOCK // max(planes.size * samples, 1)))
-    blocks = [slice(c, min(c + channels, many)) for c in range(0, many, channels)]
+    blocks = _blocks(*planes.fitting(count, many, 1), count, many)
+    most = max(1, _LANES // max(planes.size, 1))
+    together = {m: max([n for n in range(1, min(most, m) + 1) if m % n == 0])      # how many planes' products are one sum
+                for m in {some.stop - some.start for some, _ in blocks}}
 
     def conv(xs, ct):
         if many > len(xs):
             xs = np.repeat(xs, many // len(xs), 0)
-        result = np.empty((1, many, math.prod(out)), work)
-        buffers = planes.buffers(channels, samples)
-
-        def window_by_window():
-            for block in blocks:
-                met, size = planes.split(xs[block], buffers), block.stop - block.start
-                for k, (plane, window) in enumerate(zip(planes.plane_of, planes.windows)):
-                    result[0, block, k] = np.add.reduce((met[plane][(..., *window)] * ct[block]).reshape(size, -1), 1)
-            return result.reshape(1, many, *out)
-
-        if not planes.flat:
-            return window_by_window()
-        spread = np.zeros((channels, samples, *planes.padded), work)
-        for block in blocks:
-            size = block.stop - block.start
-            filled = planes.of(xs[block], buffers[0][:size]).reshape(size, samples, -1)
-            spread[(slice(size), *planes.inner)] = ct[block]
-            runs = spread[:size].reshape(size, samples, -1)[:, :, :planes.run]
-            for k, start in enumerate(planes.starts):
-                result[0, block, k] = np.add.reduce(np.vecdot(filled[:, :, start:start + planes.run], runs), 1)
-        # what is not finite has met the zeros between rows
-        return result.reshape(1, many, *out) if np.isfinite(result).all() else window_by_window()
+        result = np.zeros((1, many, len(planes.starts)), work)
+        buffers = functools.cache(lambda *shape: (planes.buffers(*shape), np.zeros((*shape, *planes.sizes), work)))
+        for some, block in blocks:
+            given, samples, channels = ct[block, some], some.stop - some.start, block.stop - block.start
+            filled, spread = buffers(channels, samples)
+            spread[planes.inner] = given
+            met = planes.split(xs[block, some], filled)
+            beside = together[samples]
+            shape, length = (channels, samples // beside, -1), (beside - 1) * planes.size + planes.run
+            rows, runs = [a.reshape(shape) for a in met], spread.reshape(shape)[..., :length]
+            made = np.array([np.vecdot(rows[k][..., start:start + length], runs) for k, start in zip(planes.plane_of, planes.starts)])
+            made = np.add.reduce(made, 2)
+            if not np.isfinite(made).all():    # what is not finite has met the zeros between rows
+                made = np.array([np.add.reduce((met[k][window] * given).reshape(channels, -1), 1)
+                                 for k, window in zip(planes.plane_of, planes.windows)])
+            result[0, block] += made.T
+        return result.reshape(1, many, *out)
 
     return conv
