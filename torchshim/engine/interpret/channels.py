@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import pool
-from .fused import _BLOCK, _LANES, _contiguous
+from .fused import _LANES, _contiguous
 from .sum_rules import _last, _middle
 
+_BLOCK = 1 << 16           # elements of a block: of fewer, the calls cost a fifth more
 _FEW = 8                   # places below which calls per channel cost more than passes over everything
 _PART = 1 << 12            # terms whose products are added in lanes without loss
 
