@@ -47,3 +47,12 @@ def test_which_overload_is_called():
     assert torch.sort(X, stable=True, dim=0).indices.tolist() == torch.sort(X, 0).indices.tolist()
     for k in range(3):                                                                         # what was chosen by types is chosen again
         assert torch.max(X, k % 2).values.shape == ((3,) if k % 2 == 0 else (2,))
+
+
+@pytest.mark.parametrize("dim", [torch.tensor(1), torch.tensor([1]), (torch.tensor(1),)])
+def test_tensors_of_one_integer_are_dimensions(dim):
+    """Also where a declaration looks at its arguments before they are converted, and where a list is overloaded with a truth."""
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for f in (torch.var, torch.std, torch.sum, torch.mean, torch.linalg.norm, torch.linalg.vector_norm):
+        assert f(x, dim=dim).tolist() == f(x, dim=1).tolist()
+    assert x.std(dim).tolist() == x.std(1).tolist() and torch.std_mean(x, dim)[1].tolist() == x.mean(1).tolist()

@@ -182,7 +182,8 @@ def precheck(op, args):
     """Errors that depend on values: those of numbers now, those of tensors when their values are looked at; `op.precheck` returns these
     as (position of the tensor, operator that says whether it is wrong, error), or None."""
     try:
-        late = op.precheck(*[meta(x) if p.kind == "tensor" and isinstance(x, TensorBase) else x for p, x in zip(op.params, args)])
+        late = op.precheck(*[x if not isinstance(x, TensorBase) else meta(x) if p.kind == "tensor" else
+                             static(p, x, op) if p.kind == "static" else x for p, x in zip(op.params, args)])
     except (IndexError, RuntimeError) as error:
         if op.grad is None or op.composed or hasattr(error, "at_once") or isinstance(error, NotImplementedError):
             raise

@@ -6,6 +6,7 @@ when asked to. svd and eig of matrices that are not finite raise at the next loo
 from __future__ import annotations
 
 import math
+from operator import index
 
 import numpy as np
 
@@ -511,8 +512,13 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 
 
 # -- norms -----------------------------------------------------------------------------------------------------------------------------
+def _dims(dim):
+    """One dimension, a tensor perhaps, or several as a tuple."""
+    return tuple(dim) if isinstance(dim, (list, tuple)) else (index(dim),)
+
+
 def _pair(dim):
-    dim = (dim,) if isinstance(dim, int) else tuple(dim)
+    dim = _dims(dim)
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     return dim
@@ -566,7 +572,7 @@ def _linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, axis=N
     """A vector norm (one dimension, or flattened without `ord`) or a matrix norm (two)."""
     need_tensor("linalg_norm", input)
     order, dim, keepdim = number_of(ord), dim if axis is None else axis, keepdim if keepdims is None else keepdims
-    dim = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    dim = None if dim is None else _dims(dim)
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")
     if dim is None and order is not None and input.ndim not in (1, 2):

@@ -32,11 +32,12 @@ def shown_name(p):
     return "input" if p.name == "self" and p.type != "Scalar" else p.name
 
 
-def _is_int(x):
+def _is_int(x, alone=True):
+    """alone: a tensor has no dimensions, though it has one element."""
     if x.__class__ is int:
         return True
     if isinstance(x, TensorBase):
-        return x.numel() == 1 and x.ndim == 0 and not (x.is_floating_point() or x.is_complex()) and x.dtype.np != np.bool_
+        return x.numel() == 1 and not (alone and x.ndim) and not (x.is_floating_point() or x.is_complex()) and x.dtype.np != np.bool_
     return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
@@ -70,7 +71,7 @@ def takes(p, x, op):
             if base in ("int", "SymInt"):      # the others are looked at when they are needed
                 return not x or fits(x[0])
             return all([fits(y) or y is None and "?[" in p.type for y in x])
-        return p.type.partition("[")[2] != "]" and fits(x)      # int[1] takes an int too
+        return p.type.partition("[")[2] != "]" and (fits(x) or fits is _is_int and _is_int(x, alone=False))      # int[1] takes an int too
     return fits(x) or base == "Tensor" and p.name in op.numbers and _is_number(x)
 
 
