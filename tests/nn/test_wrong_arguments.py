@@ -34,6 +34,15 @@ def test_type_errors(call, text):
     assert str(caught.value) == text
 
 
+@pytest.mark.parametrize("wide, text", [((15, 8), "key weights shape of (32, 15), but got torch.Size([32, 16])"),
+                                        ((16, 9), "value weights shape of (32, 9), but got torch.Size([32, 8])")])
+def test_keys_of_another_width_than_attention_was_made_for(wide, text):
+    attention = torch.nn.MultiheadAttention(32, 4, kdim=16, vdim=8)
+    with pytest.raises(AssertionError) as caught:
+        attention(torch.zeros(5, 2, 32), *[torch.zeros(6, 2, n) for n in wide])
+    assert str(caught.value) == "expecting " + text
+
+
 def test_what_the_function_asks_first():
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'size'"):
         F.mse_loss(x, None)

@@ -53,3 +53,40 @@ def test_tensors_in_a_sequence_are_numbers():
     assert torch.tensor([torch.ones(1), torch.zeros(1, 1)]).tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
         torch.tensor([torch.ones(2), torch.zeros(2)])
+
+
+def _bits(t):
+    return t.view(torch.uint8).tolist()
+
+
+@pytest.mark.parametrize("dtype, want", [
+    ("float8_e4m3fn", [126, 126, 126, 126, 126, 254, 254, 10]), ("float8_e5m2", [95, 95, 96, 124, 124, 252, 252, 37]),
+    ("float8_e8m0fnu", [136, 136, 136, 157, 255, 157, 255, 121])])
+def test_what_is_beyond_a_float8_type(dtype, want):
+    """e4m3fn, which has no infinity, keeps its largest number; e8m0fnu drops the sign; both from tensors, lists and arrays, also compiled."""
+    import jax
+    d, values = getattr(torch, dtype), [448.0, 465.0, 500.0, 1e9, np.inf, -1e9, -np.inf, 0.01953125]
+    x = torch.tensor(values, dtype=torch.float64)
+    for made in (x.to(d), torch.tensor(values, dtype=d), torch.tensor(np.array(values), dtype=d), torch.empty(8, dtype=d).copy_(x),
+                 torch.as_tensor(values, dtype=d), x.float().to(d)):
+        assert _bits(made) == want
+    with jax.enable_x64(True):
+        assert np.asarray(jax.jit(lambda a: cast(a, d.np))(np.array(values))).view(np.uint8).tolist() == want
+    assert torch.tensor([np.nan]).to(d).isnan().item()
+
+
+def test_a_gradient_passes_where_a_float8_type_cut_off():
+    x = torch.tensor([1e4, -1e4, 3.0], requires_grad=True)
+    y = x.to(torch.float8_e4m3fn).float()
+    assert y.tolist() == [448, -448, 3]
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_a_number_beyond_a_float8_type_fills_nothing(dtype):
+    d = getattr(torch, dtype)
+    for make in (lambda: torch.full((2,), 1e9, dtype=d), lambda: torch.zeros(2, dtype=d).fill_(1e9),
+                 lambda: torch.full((2,), np.inf if "fn" in dtype else 1e9, dtype=d)):
+        with pytest.raises(RuntimeError, match=f"value cannot be converted to type c10::{dtype.capitalize()} without overflow"):
+            make()

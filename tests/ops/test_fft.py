@@ -1,5 +1,7 @@
 """Fourier transforms: values against NumPy, sizes, norms, layouts, gradients, errors; stft and its inverse; windows.
 Expectations are PyTorch 2.13's."""
+import warnings
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,33 @@ def test_stft_errors():
     z = torch.stft(x, 16, return_complex=True)
     with pytest.raises(RuntimeError, match="window overlap add min: 1"):
         torch.istft(z, 16, window=torch.hann_window(16), center=False)
+
+
+@pytest.mark.parametrize("align", [True, False])
+def test_frames_of_centred_transforms_cannot_be_aligned(align):
+    with pytest.raises(RuntimeError, match="stft align_to_window should only be set when center = false"):
+        torch.stft(torch.zeros(40), 16, window=torch.ones(16), return_complex=True, align_to_window=align)
+
+
+def test_pairs_of_real_numbers_are_on_their_way_out():
+    """Said for a real signal only; a complex one may ask for pairs."""
+    torch.set_warn_always(True)
+    with pytest.warns(UserWarning, match="stft with return_complex=False is deprecated"):
+        assert torch.stft(torch.zeros(40), 16, window=torch.ones(16), return_complex=False).shape == (9, 11, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.stft(torch.zeros(40).cfloat(), 16, window=torch.ones(16), return_complex=False)
+    torch.set_warn_always(False)
+
+
+@pytest.mark.parametrize("named, text", [
+    (dict(dtype=torch.long), "expects floating point dtypes, got: TensorOptions(dtype=long int, device=cpu, layout=Strided (default), "),
+    (dict(dtype=torch.half, layout=torch.sparse_coo), "is not implemented for sparse types, got: TensorOptions(dtype=c10::Half, device=cpu, "
+                                                      "layout=Sparse, ")])
+def test_windows_that_are_none(named, text):
+    with pytest.raises(RuntimeError) as caught:
+        torch.hann_window(3, **named)
+    assert str(caught.value) == f"hann_window {text}requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))"
 
 
 def test_windows():

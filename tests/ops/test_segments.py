@@ -30,6 +30,14 @@ def test_where_segments_begin_with_something():
         * 3, [6, 7, 8]]
 
 
+@pytest.mark.parametrize("reduce, grads", [("sum", [1, 1, 1, 1]), ("mean", [1, 1 / 3, 1 / 3, 1 / 3]), ("max", [0, 0, 0, 1]), ("prod", [5, 270, 135, 90])])
+def test_gradients_of_what_begins_with_something(reduce, grads):
+    """Those of extremes and products read where the segments begin."""
+    x = torch.tensor([1., 3, 6, 9], requires_grad=True)
+    y = torch.segment_reduce(x, reduce, lengths=torch.tensor([1, 0, 3]), initial=5.)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], torch.tensor(grads).float())
+
+
 def test_offsets_and_batches():
     x = torch.arange(12.).view(4, 3)
     assert torch.segment_reduce(x, "sum", offsets=torch.tensor([1, 1, 3])).tolist() == [[0, 0, 0], [9, 11, 13]]

@@ -1,6 +1,8 @@
 """Conversions between dtypes as torch makes them."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +29,24 @@ def cast(a, dtype):
         a = jnp.real(a)
     if jnp.issubdtype(dtype, jnp.integer) and jnp.issubdtype(a.dtype, jnp.floating):
         return _to_integer(a, np.dtype(dtype))
+    if dtype in P.FLOAT8:
+        return _to_float8(a.astype(np.float32), dtype)
     return a.astype(dtype)
+
+
+def as_float8(a, dtype):
+    """Float32 numbers, in NumPy or JAX, as one of torch's float8 types: beyond the largest of e4m3fn, which has no infinity, is the largest;
+    e8m0fnu has no sign."""
+    return (a.clip(-448, 448) if dtype == P.float8_e4m3fn else abs(a) if dtype == P.float8_e8m0fnu else a).astype(dtype)
+
+
+_to_float8 = functools.partial(jax.custom_jvp, nondiff_argnums=(1,))(as_float8)
+
+
+@_to_float8.defjvp
+def _to_float8_jvp(dtype, primals, tangents):
+    """That of a conversion, also where numbers were cut off."""
+    return _to_float8(*primals, dtype), tangents[0].astype(dtype)
 
 
 def _to_integer(a, dtype):

@@ -11,6 +11,7 @@ uint16, uint32, uint64 = (np.dtype(n) for n in ("uint16", "uint32", "uint64"))
 float16, float32, float64 = (np.dtype(n) for n in ("float16", "float32", "float64"))
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float8_e4m3fn, float8_e5m2, float8_e8m0fnu = FLOAT8 = tuple([np.dtype(getattr(ml_dtypes, "float8_" + n)) for n in ("e4m3fn", "e5m2", "e8m0fnu")])
 
 _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3}
 _SIGNED_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
@@ -28,11 +29,12 @@ _CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16:
 _OLD_TYPES = {uint8, int8, int16, int32, int64, float16, float32, float64}
 _C_TYPES = {float32: "float", float64: "double", float16: "c10::Half", bfloat16: "c10::BFloat16", complex64: "c10::complex<float>",
             complex32: "c10::complex<c10::Half>",
+            float8_e4m3fn: "c10::Float8_e4m3fn", float8_e5m2: "c10::Float8_e5m2",
             **{d: f"{d.name}_t" for d in (int8, uint8, int16, int64, uint16, uint32, uint64)}, int32: "int"}
 _COMPLEX_OF = {float16: complex32, float64: complex128}        # of all others it is complex64
 _RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in (int8, int16, int32, int64, uint8, uint16, uint32, uint64)}
 _LARGEST = {float32: 3.4028235677973366e38, complex64: 3.4028235677973366e38, float16: 65504.0, complex32: 65504.0,
-            bfloat16: 3.3895313892515355e38}
+            bfloat16: 3.3895313892515355e38, float8_e4m3fn: 448.0, float8_e5m2: 57344.0}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 matmul_precision = "highest"
 conv_tf32 = True            # torch.backends.cudnn.allow_tf32
@@ -46,7 +48,7 @@ def refuse_beyond(n, d, bad=False):
         low, high = limits
         bad = bad or not (low <= n <= high or n.__class__ is int and low == 0 and -high <= n < 0)
     elif d in _LARGEST:
-        bad = bad or abs(n) > _LARGEST[d] and (n.__class__ is int or n - n == 0)
+        bad = bad or abs(n) > _LARGEST[d] and (n.__class__ is int or n - n == 0 or d == float8_e4m3fn)
     if bad:
         raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(d, d.name)} without overflow")
 

@@ -392,14 +392,9 @@ class Op(Operator):
                 elif x.__class__ is tuple and any(y is T for y in x):
                     a = [next(ai) if y is T else y for y in x]
                 elif x.__class__ is _Token:
-                    if x is SC:
-                        if common is not None and not tensorlike and P.kind_of(common) < 3:
-                            raise RuntimeError(f"value cannot be converted to type {P.cpp_name(common)} without overflow")
-                        a = jax.lax.complex(next(it), next(it))
-                    else:
-                        a = next(it)
-                        if x is SB:
-                            a = a != 0
+                    if x is SC and common is not None and not tensorlike and P.kind_of(common) < 3:
+                        raise RuntimeError(f"value cannot be converted to type {P.cpp_name(common)} without overflow")
+                    a = _number(x, it)
                     if compute is not None:
                         if tensorlike and not unrounded and compute != common:
                             a = cast(a, common)
@@ -431,9 +426,17 @@ def pullback_rule(pullback):
 
     def rule(inst, wrt, ins, cts):
         made = list(inst.fn(*ins))
-        grads = pullback(cts[0], *spread(inst.layout, ins[:len(inst.in_metas)]), **({"result": made[0]} if reads_result else {}))
+        numbers = iter(ins[len(inst.in_metas):])
+        args = [_number(x, numbers) if x.__class__ is _Token else x for x in spread(inst.layout, ins[:len(inst.in_metas)])]
+        grads = pullback(cts[0], *args, **({"result": made[0]} if reads_result else {}))
         return made + [grads[i].astype(ins[i].dtype) for i in wrt]
     return rule
+
+
+def _number(kind, numbers):
+    """The next Python number of those that a body got as arrays."""
+    x = next(numbers)
+    return x != 0 if kind is SB else jax.lax.complex(x, next(numbers)) if kind is SC else x
 
 
 def elementwise_rule(op, pullback):

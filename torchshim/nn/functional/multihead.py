@@ -115,6 +115,9 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
             if w is None:
                 raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
         biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
+        for name, x, w in (("query", query, q_proj_weight), ("key", key, k_proj_weight), ("value", value, v_proj_weight)):
+            if w.shape != (width, x.shape[-1]):
+                raise AssertionError(f"expecting {name} weights shape of {(width, x.shape[-1])}, but got {w.shape}")
         q, k, v = [linear(x, w, b) for x, w, b in
                    zip((query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), biases)]
     else:

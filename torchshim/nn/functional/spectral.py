@@ -60,8 +60,8 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
         align_to_window = False
     x = input
     if center:
-        if align_to_window:
-            raise RuntimeError("stft only supports align_to_window with center=False.")
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
         if n_fft > 0:
             shape = x.shape
             x = padded(x.view([1] * (3 - x.ndim) + list(shape)), (n_fft // 2, n_fft // 2), pad_mode)
@@ -76,6 +76,10 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     if return_complex is None and not complex_:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                            "return_complex=True in a future PyTorch release.")
+    if return_complex is not None and not return_complex and not complex_:
+        warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
+                  "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
+                  "output to recover the old return format.")
     if kind_of(x.dtype.np) < 2:
         raise RuntimeError(what + ": expected a tensor of floating point or complex values")
     if x.ndim not in (1, 2):

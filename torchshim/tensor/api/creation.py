@@ -9,6 +9,7 @@ import numpy as np
 from ...engine import TRACED, context, contiguous_strides, half, meta_of, record, value_of, warn
 from ...engine.direct import number as number_array
 from ...ops import promotion as P
+from ...ops.casts import as_float8
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
 from .looked_up import looked_up
@@ -334,11 +335,10 @@ def host_array(data, dtype=None):
         return half.pack(host_array(data, FROM_NP[P.complex64])).view(d)
     if isinstance(data, TensorBase):
         a = data.detach()._ts_host()
-        return np.array(a, dtype=d) if d is not None and d != a.dtype else np.array(a)
+        return _copied(a, d, "K")
     if isinstance(data, np.ndarray):
         check_array(data)
-        with np.errstate(all="ignore"):
-            return np.array(_castable(data, d), dtype=d or data.dtype, order="C")
+        return _copied(data, d)
     if isinstance(data, np.generic):
         if d is None:
             return host_array(np.asarray(data))
@@ -390,6 +390,8 @@ def _stored(numbers, d):
             raise RuntimeError(f"value cannot be converted to type {d} without overflow")
         if low == 0 > least:
             numbers = [x % (high + 1) for x in numbers]
+    if kind == 2 and d.itemsize == 1:          # a float8 type
+        return _copied(np.array(numbers, np.float64), d)
     with np.errstate(all="ignore"):
         return np.array(numbers, d)
 
@@ -398,8 +400,13 @@ def c_type(d):
     return {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}.get(d.name, d.name)
 
 
-def _castable(a, d):
-    return a.real if d is not None and P.kind_of(d) < 3 and a.dtype.kind == "c" else a
+def _copied(a, d, order="C"):
+    """A copy of the array, of dtype `d` where there is one."""
+    a = a.real if d is not None and P.kind_of(d) < 3 and a.dtype.kind == "c" else a
+    with np.errstate(all="ignore"):
+        if d in P.FLOAT8 and d != a.dtype:
+            a = as_float8(a.astype(np.float32), d)
+        return np.array(a, dtype=d or a.dtype, order=order)
 
 
 def _shape_of(seq, shape=()):

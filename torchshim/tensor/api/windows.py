@@ -14,11 +14,12 @@ from ..core.dtype import np_dtype
 def _window(name, shape, doc):
     """torch.<name>_window from `shape(window of 0 … n - 1, n, *parameters)`."""
     def f(window_length, periodic=True, *parameters, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, **named):
-        d = np_dtype(dtype, P.default_float)
-        if P.kind_of(d) < 2:
-            raise RuntimeError(f"{name}_window expects floating point dtypes, got: {P.c_name(d)}")
-        if layout is not None and layout.name != "strided":
-            raise RuntimeError(f"{name}_window is not implemented for sparse types, got: {layout}")
+        d, dense = np_dtype(dtype, P.default_float), layout is None or layout.name == "strided"
+        if not dense or P.kind_of(d) < 2:
+            lies = "Strided (default)" if layout is None else "Strided" if dense else "Sparse"
+            raise RuntimeError(f"{name}_window " + ("expects floating point dtypes" if dense else "is not implemented for sparse types")
+                               + f", got: TensorOptions(dtype={P.cpp_name(d)}, device=cpu, layout={lies}, requires_grad=false (default), "
+                               "pinned_memory=false, memory_format=(nullopt))")
         if window_length < 0:
             raise RuntimeError(f"{name}_window requires non-negative window_length, got window_length={window_length}")
         if window_length < 2:
