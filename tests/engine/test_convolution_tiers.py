@@ -146,3 +146,17 @@ def test_products_of_some_depth_are_added_one_by_one(x, w):
         near = interpret.build(program(x, w))(x, w)[0]
         exact = interpret.build(program(x.astype(np.float64), w.astype(np.float64)))(x.astype(np.float64), w.astype(np.float64))[0]
     assert np.sqrt(np.mean((near - exact) ** 2)) < (4e-6 if x.ndim == 5 else 2e-6)
+
+
+@pytest.mark.parametrize("products", [1, 40, 1 << 17])
+@pytest.mark.parametrize("channels, filters", [(3, 5), (6, 2), (1, 4)])
+def test_gradients_of_pointwise_weights_add_samples_in_turn(products, channels, filters, monkeypatch):
+    """However many samples' products are made at once, and whichever operand is turned round; also of arrays that lie anyhow, and with nan."""
+    monkeypatch.setattr(conv_rules, "_PRODUCTS", products)
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((4, 3, 7, channels)).transpose(3, 1, 0, 2), rng.standard_normal((7, filters, 4, 3)).transpose(1, 3, 2, 0)
+    x[0, 1, 2, 3] = np.nan
+    made = conv_rules._outer_of_points(x, w)
+    expected = sum([x[:, n].reshape(channels, -1) @ w[:, n].reshape(filters, -1).T for n in range(3)])
+    np.testing.assert_allclose(made, expected[..., None, None], rtol=1e-12)
+    assert np.isnan(made[0]).all() and np.isfinite(made[1:]).all()

@@ -30,6 +30,7 @@ _CHANNELS = 12             # channels of a filter, likewise
 _TAPS = 64                 # taps from which on there must be as many results: each is a call
 _INTEGERS = 1 << 22        # terms from which on products of integers, for which there is no BLAS, are XLA's
 _WORTH = 1 << 23           # terms of a group from which on several threads take parts of it
+_PRODUCTS = 1 << 17        # elements of products of samples that are made at once, and then added
 _LEAST = 16                # filters that are worth the columns, where a part is some of them
 
 
@@ -141,9 +142,15 @@ def _pointwise(w, out):
 
 
 def _outer_of_points(x, w):
-    total = 0
-    for n in range(x.shape[1]):
-        total = total + np.matmul(x[:, n].reshape(len(x), -1), w[:, n].reshape(len(w), -1).T)
+    if len(x) < len(w):                        # BLAS takes less time to turn the smaller one round
+        return _outer_of_points(w, x).swapaxes(0, 1)
+    left, right = [a.swapaxes(0, 1).reshape(a.shape[1], len(a), -1) for a in (x, w)]
+    chunk, total = max(1, _PRODUCTS // max(1, len(x) * len(w))), None
+    for n in range(0, len(left), chunk):
+        products = np.matmul(left[n:n + chunk], right[n:n + chunk].swapaxes(1, 2))
+        if total is not None:
+            products[0] += total
+        total = np.add.reduce(products, 0) if len(products) > 1 else products[0]
     return total.reshape(*total.shape, *(1,) * (x.ndim - 2))
 
 
