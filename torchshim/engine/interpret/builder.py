@@ -28,6 +28,7 @@ from . import (array_rules, conv_rules, elementwise_rules, fused_sums, index_rul
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
 from .rules import ANY_SHAPE, CALLS, ELEMENTWISE, F32, F64, RULES, Spec, plain
+from .shared import Shared, shared, writes
 from .structure import INNER, STRUCTURAL, reshaper
 from .values import Value, opened, spec_of, to_numpy
 
@@ -221,6 +222,9 @@ _IDENTITIES = {
 # Primitives that keep a uniform array uniform: only the shape changes.
 _SHAPE_ONLY = {"reshape", "squeeze", "expand_dims", "transpose", "rev", "slice", "dynamic_slice", "tile"}
 
+# Elementwise primitives whose results are views.
+_VIEWS = {"real", "imag"}
+
 # Up to this many bytes a broadcast is copied, which costs less than NumPy's making of a view.
 _COPY_LIMIT = 1 << 15
 # Values of literals alone are computed while building, up to this many elements.
@@ -308,7 +312,7 @@ class _Builder:
         if self.check:
             fn = _checked(fn, out)
         slot = self.new_slot()
-        if fresh or isinstance(fn, np.ufunc):
+        if fresh or isinstance(fn, np.ufunc) or fn.__class__ is Shared and fn.into:
             self.fresh[slot] = out
         self.steps.append((fn, ins, slot, False))
         return slot
@@ -391,7 +395,8 @@ class _Builder:
         shape = _broadcast_shape([s for _, s in forms])
         out = Spec(shape, outs[0].dtype)
         make = RULES.get(eqn.primitive.name)
-        fn = make and self.made(make, eqn.params, [Spec(s, v.spec.dtype) for v, (_, s) in zip(ins, forms)], [out])
+        specs = [Spec(s, v.spec.dtype) for v, (_, s) in zip(ins, forms)]
+        fn = make and self.made(make if eqn.primitive.name in _VIEWS else _threaded(make), eqn.params, specs, [out])
         slots, const, number = [i for i, _ in forms], None, None
         if fn is not None and fn.__class__ is not _Open and shape == () and not self.check:
             number = _of_number(fn, ins)
@@ -409,7 +414,9 @@ class _Builder:
             bounded = elementwise_rules.CLIPS and len(forms) == 2 and forms[0][1] == () != shape and out.dtype in (F32, F64)
             if name == "min" and bounded:
                 raised = self.raised.get(slots[1])
-            slot = self.emit(fn, slots, out) if raised is None else self.emit(np.ndarray.clip, [*raised, slots[0]], out)
+            if raised is not None:
+                clips = self.made(shared, _clip, [out, specs[0], specs[0]], out)
+            slot = self.emit(fn, slots, out) if raised is None else self.emit(clips, [*raised, slots[0]], out)
             if name == "max" and bounded:
                 self.raised[slot] = slots[1], slots[0]
             if name == "square" or name == "integer_pow" and eqn.params["y"] == 2:
@@ -484,7 +491,7 @@ class _Builder:
             if out.__class__ is list or out not in self.fresh:
                 seen.update(ins)
         for fn, ins, out, last in steps:
-            if isinstance(fn, np.ufunc) and fn.signature is None:
+            if isinstance(fn, np.ufunc) and fn.signature is None or fn.__class__ is Shared and fn.into:
                 spec = self.fresh[out]
                 taken = [i for i in ins if i in last and i not in seen and self.fresh.get(i) == spec]
                 if taken:
@@ -495,6 +502,17 @@ class _Builder:
 
 
 # ---------------------------------------------------------------- step functions
+
+
+@functools.cache
+def _threaded(make):
+    """An elementwise primitive's rule, whose functions share large arrays among threads."""
+    return lambda params, ins, outs: shared(make(params, ins, outs), ins, outs[0])
+
+
+@writes
+def _clip(x, low, high, out=None):
+    return x.clip(low, high, out)
 
 
 def _of_number(fn: Callable, ins: list[Value]):

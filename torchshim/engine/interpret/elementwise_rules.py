@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import errorfunction
 from .rules import ELEMENTWISE, F32, F64, RULES, Make, Spec, category, elementwise, known_call, plain
+from .shared import alone, writes
 
 # Below this many elements the loops that ml_dtypes and NumPy bring for narrow floats win over
 # three conversions; above it float32 arithmetic does.
@@ -215,7 +216,7 @@ def _of_runs(fn, scalar_first):
             given = flat[:a.shape[-1]]
             fn(*((given, a) if scalar_first else (a, given)), out=b)
         return out
-    return runs
+    return alone(runs)
 
 
 _RUN = 1 << 13             # half as many, and the loops take half as long again
@@ -233,7 +234,8 @@ def _for_runs(name):
             return fn
         if CLIPS and empty[0] and outs[0].size >= _CLIP_FROM:
             bound = np.array(np.inf if name == "max" else -np.inf, outs[0].dtype)
-            return (lambda low, x: x.clip(low, bound)) if name == "max" else lambda high, x: x.clip(bound, high)
+            return writes((lambda low, x, out=None: x.clip(low, bound, out)) if name == "max"
+                          else lambda high, x, out=None: x.clip(bound, high, out))
         return _of_runs(fn, empty[0]) if outs[0].size >= 4 * _RUN else fn
     RULES[name] = made
 
@@ -655,7 +657,14 @@ def caster(old: np.dtype, new: np.dtype) -> Callable | None:
         return lambda x: x.astype(F32).astype(new)
     if kinds == ("low", "bool"):
         return lambda x: x.astype(F32).astype(new)
-    return lambda x: x.astype(new)
+    return _cast_to(new)
+
+
+def _cast_to(dtype):
+    @writes
+    def cast(x, out=None):
+        return x.astype(dtype) if out is None else np.copyto(out, x, casting="unsafe")
+    return cast
 
 
 @elementwise("convert_element_type")
