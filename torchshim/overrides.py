@@ -37,8 +37,7 @@ _IGNORED = """arange as_tensor asarray bartlett_window blackman_window broadcast
 _UNSEEN = """as_subclass from_numpy get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor load manual_seed
     promote_types save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename vmap""".split()
 _UNSEEN_METHODS = """__array_priority__ __class__ __dir__ __getstate__ __hash__ __init__ __init_subclass__ __iter__
-    __jax_array__ __new__ __setstate__ __subclasshook__ __torch_function__ as_subclass eig lstsq new reinforce solve symeig
-    __array_wrap__""".split()
+    __jax_array__ __new__ __setstate__ __subclasshook__ __torch_function__ as_subclass eig lstsq new reinforce solve symeig""".split()
 #: Python's operators that hand on another method's name, and those that answer NotImplemented where that method raises TypeError.
 _HANDED_ON = {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
               "__div__": "div", "__mod__": "remainder", "__matmul__": "matmul", "__ne__": "ne", "__lt__": "lt", "__le__": "le",

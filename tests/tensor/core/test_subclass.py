@@ -65,3 +65,21 @@ def test_methods_and_properties_of_a_subclass_hide_nothing():
     y = (x.view(2, 2)[1] * x[2:]).sum()
     y.backward()
     assert y.item() == 13 and x.grad.tolist() == [0, 0, 4, 6] and (x._meta, x._host(), x._more()) == ("mine",) * 3
+
+
+def test_what_numpy_makes_of_a_subclass_is_one():
+    """NumPy's functions, and operators that leave a NumPy array to it."""
+    import numpy as np
+
+    class Own(torch.Tensor):
+        asked = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.asked.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2).as_subclass(Own)
+    for made, dtype in ((np.sin(x), torch.float32), (x + np.ones(2), torch.float64), (np.add(x, x), torch.float32)):
+        assert type(made) is Own and made.dtype is dtype
+    assert Own.asked.count("__array_wrap__") == 3 and type(np.sin(torch.ones(2))) is torch.Tensor
