@@ -568,3 +568,21 @@ def test_refusals_of_bools():
         torch.ones(2, 2).bool() @ torch.ones(3, 2, 2)
     with pytest.raises(RuntimeError, match="expected scalar type Double but found Bool"):
         torch.ones(2, 2).double() @ torch.ones(3, 2, 2).bool()
+
+
+def test_a_hook_on_several_tensors_keeps_the_ends_that_it_waits_for():
+    """So what somebody else puts there stays, though nobody holds it."""
+    x, seen = torch.tensor([2.0], requires_grad=True), []
+    handle = torch.autograd.graph.register_multi_grad_hook((x,), lambda grads: None)
+    torch.autograd.graph.get_gradient_edge(x).node.register_prehook(lambda grads: seen.append(grads[0].item()))
+    x.sum().backward()
+    assert seen == [1.0]
+    handle.remove()
+
+
+def test_the_slope_of_copysign_is_a_quotient_with_a_hole():
+    x = torch.tensor([0.0, 1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    for other in (torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64), x, -1.0):
+        g, = torch.autograd.grad(torch.copysign(x, other).sum(), x, create_graph=True)
+        again, = torch.autograd.grad(g.sum(), x)
+        assert g[0] == 0 and repr(again.tolist()) == "[nan, 0.0, 0.0]"

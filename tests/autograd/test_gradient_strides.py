@@ -162,3 +162,13 @@ def test_gradients_of_recurrent_layers_are_made_time_by_time():
     x = torch.ones(2, 5, 3).requires_grad_()
     y = torch.nn.GRU(3, 4, batch_first=True)(x)[0]
     assert torch.autograd.grad(y.sum(), x)[0].stride() == (3, 6, 1)
+
+
+@pytest.mark.parametrize("shape, turned, sliced, strides, name", [
+    ((1,), False, False, (1,), "CopyBackwards"), ((3, 2), True, False, (1, 2), "CopyBackwards"), ((3, 2), False, True, (1, 1), "CloneBackward0")])
+def test_a_gradient_that_has_a_history_is_copied_into_one_that_lies_as_its_leaf(shape, turned, sliced, strides, name):
+    x = torch.ones(shape, dtype=torch.float64)
+    x = (x.t() if turned else x[:, :1] if sliced else x).requires_grad_()
+    w = torch.ones((), dtype=torch.float64, requires_grad=True)
+    (x * w).sum().backward(create_graph=True)
+    assert x.grad.stride() == strides and x.grad.grad_fn.name().endswith(name)

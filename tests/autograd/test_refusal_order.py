@@ -284,3 +284,16 @@ def test_of_inference_tensors_alone_nothing_is_saved():
         x.logcumsumexp(5)
     with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved"):
         x * y
+
+
+@pytest.mark.parametrize("write, holds", [
+    ("fill_(7.)", 7.0), ("clamp_(-1, 0)", 0.0), ("clamp_min_(2)", 2.0), ("pow_(2)", 1.0), ("fmod_(2)", 1.0), ("nan_to_num_(1.)", 1.0),
+    ("exp_()", 2.718281828459045), ("uniform_(5, 5)", 5.0), ("add_(1)", None), ("mul_(2)", None), ("floor_divide_(2)", None),
+    ("fill_(torch.tensor(2.))", None)])
+def test_numbers_that_torch_makes_no_tensors_of_do_not_bring_the_graph_in(write, holds):
+    """An inference tensor alone is written and refused then; a leaf among other tensors, if only a number as one, before."""
+    with torch.inference_mode():
+        x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^a leaf Variable" if holds is None else "^Inplace update to inference tensor outside"):
+        eval("x." + write)
+    assert x.tolist() == [1.0 if holds is None else holds] * 2

@@ -595,8 +595,9 @@ def accumulate_grad(leaf, g, mode):
         x.grad = mode.tensor(g).new_empty(meta(leaf).shape).copy_(mode.tensor(g))
     elif old is None:
         if mode.graph:
-            x.grad = g.clone()
-            if x.grad.grad_fn is not None:
+            m = meta(leaf)
+            x.grad = apply(CLONE, (g,), (T, m.strides if m.dense else contiguous_strides(m.shape)))
+            if m.dense and x.grad.grad_fn is not None:
                 x.grad.grad_fn.__class__ = node_class("CopyBackwards")
         else:
             m = meta(leaf)

@@ -299,13 +299,14 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 fn(grad)
         return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
     edges = [_leading(t) for t in tensors]
+    ends = [accumulator(e) if isinstance(e, TensorBase) else e for e in edges]      # as torch's hooks do, these keep what they wait for
     got = {}                                   # by backward pass: gradients so far, how many are still to come
 
     def hook_of(k):
         def hook(grad):
             task, _, walk = context.modes["graph task"]
             if task not in got:
-                got[task] = [None] * len(edges), sum([walk.will_execute(e) for e in edges])
+                got[task] = [None] * len(ends), sum([walk.will_execute(e) for e in ends])
             grads, left = got[task]
             grads[k] = grad
             got[task] = grads, left - 1

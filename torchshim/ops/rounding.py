@@ -75,7 +75,8 @@ def sgn(self):
 
 
 def _copysign_ratio(out, self, other):
-    return jax.lax.stop_gradient(jnp.where(self == 0, 0, out / jnp.where(self == 0, 1, self)))
+    """The size's slope, a quotient with a hole: what it is differentiated by where self is 0 is nan, as in torch."""
+    return jnp.where(self == 0, 0, out / self)
 
 
 @op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",

@@ -22,7 +22,7 @@ from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
-from ..tensor.core.write import ask, check_inplace, needs_grad, rebase, refuse_overlap, rewrite, write
+from ..tensor.core.write import ask, check_inplace, is_inference, needs_grad, rebase, refuse_overlap, rewrite, write
 from .batches import batch_of, differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import fill_order, in_memory_order
@@ -105,7 +105,8 @@ def refill(t, draw, name):
     found = to_refill(t)
     if found is not None:
         return t.copy_(for_each(found[0], lambda whole: made(draw, whole, t._ts_meta.dtype, t._ts_meta.device), t.shape, found[1]))
-    wants = needs_grad(t)
+    alone = t._ts_edge is True and is_inference(t) and name != "BernoulliBackward1"        # torch does not ask the graph, see apply_inplace
+    wants = needs_grad(t) and not alone
     check_inplace(t, wants)
     ask(t, _ATEN.get(name) or name.partition("Backward")[0].lower() + "_")
     refuse_overlap(t)

@@ -45,7 +45,16 @@ RELEASED = ("Trying to backward through the graph a second time (or directly acc
 
 
 # torch makes tensors of the numbers of these
-_WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "where", "fill.Item", "index_put.number", "index_put.mask_number"))
+_WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "floor_divide", "where", "fill.Item", "index_put.number",
+                       "index_put.mask_number"))
+
+
+def wraps_numbers(op):
+    """Whether torch makes tensors of the numbers that an operator is given."""
+    op = getattr(op, "op", op)                 # of an operator in place it is the one it is made of
+    return op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING
+
+
 # those of lists of tensors keep numbers as numbers
 UNWRAPPED = frozenset(("AddBackward1", "SubBackward1", "MulBackward1", "DivBackward1"))
 # the operands of these that are not given have edges that lead nowhere
@@ -114,7 +123,7 @@ class Node:
             return per_edge
         op = getattr(inst.op, "op", inst.op)                           # of an operator in place it is the one it is made of
         left, out = iter(per_edge), []
-        numbers = (op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING) and name not in UNWRAPPED
+        numbers = wraps_numbers(op) and name not in UNWRAPPED
         absent = [None] if name in _WITH_ABSENT else []
         for p, x in zip(params, inst.layout):
             if p.kind == "tensor":

@@ -161,10 +161,13 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     t = tensors[0]
     if "transform" in context.modes and _captured is not None:
         _captured(t, op, tensors, any([needs_grad(x) for x in tensors]))
+    alone = False
     if context.grad is True and t._ts_view is not None or t._ts_edge is True:
-        if t._ts_edge is True and not nums and all([is_inference(x) for x in tensors]):
-            refuse_inference(t)                # among such tensors alone torch does not ask the graph
-        check_inplace(t, needs_grad(t))        # before the histories of the others are asked for
+        # among inference tensors alone torch does not ask the graph, but writes and notices then
+        if t._ts_edge is True and is_inference(t):
+            alone = not (nums and graph.wraps_numbers(op)) and all([is_inference(x) for x in tensors])
+        if not alone:
+            check_inplace(t, needs_grad(t))    # before the histories of the others are asked for
     edges, needs, bit = [], 0, 1
     for x in tensors:
         e = edge(x)
@@ -172,7 +175,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
         if e is not None:
             needs |= bit
         bit <<= 1
-    if needs:
+    if needs and not alone:
         check_inplace(t, True)
     vals = [read(x) for x in tensors]
     partly = (t._ts_st.__class__ is HostStorage and t._ts_view is None and t._ts_st.version == t._ts_st.version
