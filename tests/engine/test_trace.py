@@ -352,3 +352,14 @@ def test_donated_buffers_are_nobody_elses():
         engine.flush()
     for k, a, j, t in views:
         assert a[0, 0] == 2.0 ** k and float(j[0, 0]) == 2.0 ** k and t[0, 0].item() == 2.0 ** k
+
+
+def test_float64_is_not_taken_for_no_dtype():
+    """NumPy holds the dtype float64 equal to None: a call that names it is another one than a call that names none."""
+    x = torch.tensor([1.0, 2.0])
+    for f in (lambda **d: torch.softmax(x, 0, **d), lambda **d: x.sum(0, **d), lambda **d: torch.cumsum(x, 0, **d)):
+        for named in ({}, {"dtype": torch.float64}, {}, {"dtype": torch.float64}):
+            engine.flush()
+            made = f(**named)
+            assert made.dtype is named.get("dtype", torch.float32)
+            made.tolist()

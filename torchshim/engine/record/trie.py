@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
+
 from ..site import leaving, user_site
 
 TRIE_CAP = 12_000          # states before those that are long unused are forgotten
@@ -15,6 +17,28 @@ counters = {"ops": 0, "flushes": 0, "compiles": 0, "hits": 0, "interpreted": 0, 
 _roots: dict = {}
 _full = TRIE_CAP           # how many states are enough to look for some to forget
 epoch = 0                  # context that changes what operators mean (default dtype): part of the root's key
+
+
+class _Exactly:
+    """In a key, what NumPy holds to be equal: None and the dtype float64."""
+    __slots__ = ("what",)
+
+    def __init__(self, what):
+        self.what = what
+
+    def __eq__(self, other):
+        return other is self.what or self.what is not None and other is not None and other == self.what
+
+
+_EQUAL = _Exactly(None), _Exactly(np.dtype(np.float64))
+
+
+def _told_apart(key):
+    """The key of an operator as it is compared: dictionaries ask for hashes first, comparisons of keys do not."""
+    if key.__class__ is not tuple or len(key) != 4 or key[1].__class__ is not tuple:
+        return key
+    layout = tuple([_EQUAL[0] if x is None else _EQUAL[1] if x.__class__ is _EQUAL[1].what.__class__ else x for x in key[1]])
+    return (key[0], layout, *key[2:])
 
 
 class State:
@@ -36,7 +60,7 @@ class State:
         self.then = self.programs = self.variants = self.steps = self.stop = self.due = None
         self.seen, self.looked, self.walked = 0, 0, False      # looked: how often somebody looked soon after it was computed
         self.last = counters["flushes"]    # when a trace last ended here, counted in flushes
-        self.site, self.key = site, key
+        self.site, self.key = site, _told_apart(key)
 
     def grow(self, key, inst, slots=(), **counts):
         """The state that follows by `key`, which was not there a moment ago."""
