@@ -202,3 +202,51 @@ def test_a_tangent_is_made_of_partial_derivatives_where_the_gradient_is_not(f, s
     made = [torch.func.jvp(lambda x: f(x, y), (x,), (one,))[1], torch.func.jvp(lambda y: f(x, y), (y,), (one,))[1]]
     assert torch.allclose(made[0], torch.tensor([0.0, -torch.inf, 0.6931472, torch.nan]), equal_nan=True)
     assert torch.allclose(made[1], torch.tensor([torch.nan, torch.inf, 1.0, -2.0]), equal_nan=True)
+
+
+@pytest.mark.parametrize("write, told", [
+    (lambda d: d.mul_(2), [2.0, 6.0]), (lambda d: d.exp_(), [1.0, 3.0]), (lambda d: d.zero_(), [0.0, 0.0]),
+    (lambda d: d.copy_(d * 3), [3.0, 9.0]), (lambda d: d[:1].mul_(5), [5.0, 3.0]), (lambda d: d.view(2, 1).mul_(2), [2.0, 6.0]),
+    (lambda d: d.masked_fill_(torch.tensor([True, False]), 0), [0.0, 3.0]), (lambda d: d.__setitem__(0, 5.0), [0.0, 3.0])])
+def test_a_write_to_a_dual_writes_its_tangent_too(write, told):
+    """In place: who gave the tangent, or asked for it, sees that; and what is written to it is the dual's."""
+    given = torch.tensor([1.0, 3.0])
+    with fw.dual_level():
+        d = fw.make_dual(torch.zeros(2), given)
+        write(d)
+        assert tangent(d) is given and given.tolist() == told and given._version == 1
+        given.mul_(2)
+        assert tangent(d * 1).tolist() == [2 * x for x in told]
+
+
+def test_tangents_that_a_write_changes_keep_their_history():
+    """What the formula of the new one reads is what there was before."""
+    a, given = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
+    with fw.dual_level():
+        d = fw.make_dual(torch.tensor([1.0, 2.0]), given * 1).mul_(a * 2)
+        assert tangent(d).tolist() == [2.0, 12.0]
+        by_a, by_given = torch.autograd.grad(tangent(d).sum(), (a, given))
+    assert by_a.tolist() == [2.0, 6.0] and by_given.tolist() == [2.0, 4.0]
+
+
+def test_a_dual_may_be_turned_in_place():
+    """Where only its tangent has a history there is no name to be numbered on."""
+    with fw.dual_level():
+        d = fw.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0])).unsqueeze_(0)
+        assert tangent(d).tolist() == [[1.0, 3.0]]
+
+
+def test_a_dual_is_no_tangent():
+    """There is one level."""
+    with fw.dual_level():
+        for t in (fw.make_dual(X, V), fw.make_dual(X, V) * 2):
+            with pytest.raises(RuntimeError, match="Setting a forward grad that itself has a forward gradient at the same level0 is not supp"):
+                fw.make_dual(X, t)
+
+
+def test_renorming_an_embedding_leaves_tangents_alone():
+    """torch scales rows down behind the back of both gradients."""
+    with fw.dual_level():
+        w = fw.make_dual(torch.arange(16.0).reshape(4, 4), torch.ones(4, 4))
+        out = torch.nn.functional.embedding(torch.tensor([[0, 1], [2, 2]]), w, max_norm=1.0)
+        assert tangent(out).eq(1).all() and tangent(w).eq(1).all() and w[2].norm() < 1.01

@@ -281,3 +281,15 @@ def test_searchsorted_of_many_values_is_that_of_few(right):
                         low = middle + 1
                 want.append(low)
             assert many[:300].tolist() == want
+
+
+@pytest.mark.parametrize("values, distinct, inverse", [
+    ([nan, 0, 0, nan, nan, 1], [nan, 0, nan, nan, 1], [0, 1, 1, 2, 3, 4]), ([1, nan, 0, 2, nan, 0], [0, 1, nan, 2, nan, 0], [1, 2, 0, 3, 4, 5]),
+    ([1, 1, nan, nan, 0, 0], [0, 1, nan, nan, 0], [1, 1, 2, 3, 0, 4]), ([-0.0, 0, nan, 0, -0.0], [0, nan, 0], [0, 0, 1, 2, 2])])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_slices_with_nan_are_distinct_where_torchs_sort_leaves_them(values, distinct, inverse, columns):
+    """A nan is not less than anything, nor is anything less: torch's algorithm shows in what it makes of that."""
+    x = torch.tensor(values).reshape(-1, 1).expand(-1, columns)
+    made, where, counts = torch.unique(x, dim=0, return_inverse=True, return_counts=True)
+    assert made[:, 0].nan_to_num(7.0).tolist() == [7 if v != v else v for v in distinct] and where.tolist() == inverse
+    assert counts.tolist() == [inverse.count(k) for k in range(len(distinct))]

@@ -424,3 +424,16 @@ def test_an_optimizer_around_another_patches_its_own_step():
     p.sum().backward()
     around.step()
     assert p.tolist() == [0.5, 0.5] and seen == [3] and Around.step.hooked
+
+
+def test_a_differentiable_nadam_goes_through_its_product_of_momenta():
+    """mu_product is a tensor that the step multiplies; gradients go through it, too."""
+    p = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True) * 1
+    p.grad = torch.tensor([0.3, 0.4], dtype=torch.float64)
+    mu = torch.tensor(0.9, dtype=torch.float64, requires_grad=True)
+    opt = torch.optim.NAdam([p], lr=0.1, differentiable=True)
+    opt.state[p].update(step=torch.tensor(3.0, dtype=torch.float64), exp_avg=torch.tensor([0.1, 0.2], dtype=torch.float64),
+                        exp_avg_sq=torch.tensor([0.1, 0.2], dtype=torch.float64), mu_product=mu.clone())
+    opt.step()
+    assert p.tolist() == [0.993136878079851, 1.9930618957001112] and opt.state[p]["mu_product"].item() == 0.4052644401552938
+    assert abs(torch.autograd.grad(p.sum(), mu)[0].item() + 0.00890476591321675) < 1e-15 and opt.state[p]["step"] == 4

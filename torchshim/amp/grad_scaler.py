@@ -81,12 +81,14 @@ class GradScaler:
                         continue
                     if not allow_fp16 and p.grad.dtype == float16:
                         raise ValueError("Attempting to unscale FP16 gradients.")
+                    if p.grad.is_sparse and p.grad.dtype == float16:
+                        p.grad = p.grad.coalesce()             # sums of equal places may be infinite where no value is
                     values = p.grad._values() if p.grad.is_sparse else p.grad
                     bad = (~isfinite(values).all()).to(float32)
-                    d = p.grad.device
-                    found[d] = bad if d not in found else found[d].maximum(bad)
+                    d = values.device
+                    found[d] = (bad if found_inf is None else found_inf.to(d).maximum(bad)) if d not in found else found[d].maximum(bad)
                     factor = inv_scale.to(d)
-                    p.grad.mul_(factor if p.grad.dtype not in (float16, bfloat16) else factor.to(p.grad.dtype))
+                    values.copy_(values.to(float32) * factor) if values.dtype in (float16, bfloat16) else values.mul_(factor)
         return found
 
     def unscale_(self, optimizer):

@@ -20,7 +20,7 @@ from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forw
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached, make_view_any
-from ..tensor.core.write import refuse_overlap, watch_slices
+from ..tensor.core.write import CopySlices, refuse_overlap, watch_writes
 from . import grad_mode as modes
 from .backward import GradTensors, run
 from .function import without_tangents
@@ -36,7 +36,7 @@ class _Level:
     """The nodes that have tangents of one level."""
 
     def __init__(self):
-        self.nodes = []
+        self.nodes, self.shown = [], []        # and those of tensors with a history of which a dual is a view
 
     def put(self, node, tangents):
         """Give a node the tangents of its outputs."""
@@ -129,16 +129,19 @@ def _watching(make_node):
             if all([t is None or unversioned(t) for t in tensors]):
                 return None
             with context.mode("saves nothing", True):
-                return followed(make_node(inst, needs, edges, vals, tensors, outs, nums), level, inst, vals, outs, nums)
-        return followed(node, level, inst, vals, outs, nums)
+                return followed(make_node(inst, needs, edges, vals, tensors, outs, nums), level, inst, vals, tensors, outs, nums)
+        return followed(node, level, inst, vals, tensors, outs, nums)
 
-    def followed(node, level, inst, vals, outs, nums):
+    def followed(node, level, inst, vals, tensors, outs, nums):
         if node is None:
             return None
         given = [None if e is None else level.of(e) for e in node._ts_next]
         node._ts_next = tuple([_real(e) for e in node._ts_next])
         keeps = context.grad is True and any([e is not None for e in node._ts_next])
         deep = keeps or context.grad is True and any([t is not None and t.requires_grad for t in given])
+        if deep and given and given[0] is not None and tensors and tensors[0] is None:         # what is written will be another one
+            with without_tangents():
+                given[0] = given[0].clone()
         pushed = _seen(inst, given, nums) or _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
         if not keeps:
             node._ts_next, node.__class__ = (), ForwardOnly
@@ -201,9 +204,22 @@ def _tensor(got, meta):
     return t if t._ts_meta.dense or t.is_sparse else t.clone()        # what was given is no view of its result's tangent
 
 
-def _after_write(cs):
-    """The history of a base after a write through its view: CopySlices, with the tangent that was written in its place."""
+def _after_write(t, e):
+    """The history of a tensor after a write. A tangent that it had is written in place, as the tensor is: whoever holds it sees that."""
     level = level_here()
+    if isinstance(e, CopySlices):
+        e = _through_view(e, level)
+    before = None if level is None or e is None else level.of(t._ts_edge)
+    after = None if before is None else level.of(e)
+    if after is not None and after is not before and after.shape == before.shape:
+        with without_tangents(), grad_mode(context.grad is True):
+            before.copy_(after)
+        level.put(e, {0: before})
+    return e
+
+
+def _through_view(cs, level):
+    """The history of a base after a write through its view: CopySlices, with the tangent that was written in its place."""
     base, part = (None, None) if level is None else (level.of(cs._ts_next[0]) if cs._ts_next[0] is not None else None,
                                                      None if cs.fn is None else level.of(cs.fn))
     cs._ts_next = tuple([_real(e) for e in cs._ts_next])
@@ -212,6 +228,8 @@ def _after_write(cs):
         return cs if keeps else None
     if keeps and context.grad is not True:
         raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
+    if base is None and cs.steps[-1][0].out_metas[0].numel < cs.meta.numel and any([x is cs._ts_next[0] for x in level.shown]):
+        raise NotImplementedError("torchshim: a write into a part of a dual tensor whose primal has a history")
     deep = context.grad is True
     with _plainly():
         base = _tensor(base, cs.meta)
@@ -314,7 +332,7 @@ def enter_dual_level():
     if _current_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     around_nodes("forward AD", _watching)
-    watch_slices(_after_write)
+    watch_writes(_after_write)
     _current_level = 0
     context.modes["forward AD"] = _Level()
     context.record_all()
@@ -360,6 +378,8 @@ def make_dual(tensor, tangent, *, level=None):
         if not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
     here, e = level_here(), edge(tensor)
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(f"Setting a forward grad that itself has a forward gradient at the same level{level} is not supported.")
     if tangent_of(tensor) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
                            f"{level} is not supported.")
@@ -370,6 +390,7 @@ def make_dual(tensor, tangent, *, level=None):
     if context.grad is True and _real(e) is not None:
         with _plainly():
             dual = tensor.view_as(tensor)
+        here.shown.append(edge(tensor))
     else:
         dual = detached(tensor)
         dual._ts_edge = forward_node()

@@ -3,9 +3,9 @@ tell (`twice`, see ops/registry.py) where the program that computes them here do
 """
 from __future__ import annotations
 
-from ..engine import VjpOp, influences, meta_of
+from ..engine import TRACED, VjpOp, influences, meta_of
 from ..tensor.core.graph import Node, node_class, sequence
-from ..tensor.core.handle import edge, meta
+from ..tensor.core.handle import edge, meta, read
 
 
 def _twice(node):
@@ -46,6 +46,20 @@ def correct(node, plan, given, made, metas=None):
         for g in made:
             if g._ts_edge is None:
                 _constant(g, node, twice == "zeros")
+    looks = node._ts_inst.op.twice_looks
+    if looks is not None and looks[1] in plan.needs:
+        operands, wanted, find = looks
+        _end(made[plan.needs.index(wanted)], [given[plan.args.index(i)] for i in operands], lambda *held: find(node._ts_inst, *held))
+
+
+def _end(g, operands, find):
+    """Let a backward through the gradient `g` fail where `find`, given the operands' arrays, tells why. Operands of transforms hold none."""
+    if g._ts_edge is None or any([read(x).extra is TRACED for x in operands]):
+        return
+    from ..tensor.api.undefined import undefined
+    why = find(*[x.detach()._ts_host() for x in operands])
+    if why:
+        undefined(g, (g,), "Error", RuntimeError(why))
 
 
 def _readers(plan, metas, twice):

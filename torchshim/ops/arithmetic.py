@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import is_complex, is_float, plus_product
+from .common import hypotenuse, is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
 from .casts import cast, short
@@ -492,10 +492,7 @@ def two_to(x):
     rule=(lambda out, self, other, half: [Over(out), self], lambda out, self, other, half: [Over(out), other]))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
-    if self.dtype != np.float32:
-        return jnp.hypot(self, other)
-    found = jnp.sqrt(jnp.square(self.astype(np.float64)) + jnp.square(other.astype(np.float64))).astype(np.float32)     # rounded once
-    return jnp.where(jnp.isinf(self) | jnp.isinf(other), np.float32(np.inf), found)
+    return hypotenuse(self, other)
 
 
 @op("xlogy(Tensor self, Tensor other) -> Tensor", lie=each(plain, iterated), promote="float", inplace=True, scalar_left=True,

@@ -11,7 +11,7 @@ from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero
 
 from . import promotion as P
-from .loops import looped
+from .loops import kernel, looped
 
 
 @looped
@@ -20,6 +20,56 @@ def peak(x, axes):
     """The maximum along axes, which are kept, to be subtracted before `exp`. It may miss a NaN, which shows in what it is subtracted from,
     and costs a third of one that does not: `engine.compile.lowering` leaves a jitted function of this name alone."""
     return jnp.max(x, axes, keepdims=True, initial=-jnp.inf)
+
+
+def hypotenuse(x, y):
+    """sqrt(x ** 2 + y ** 2) without overflow, rounded once as torch's is."""
+    if x.dtype == np.float64:
+        return hypotenuse_of_doubles(x, y)
+    if x.dtype != np.float32:
+        return jnp.hypot(x, y)
+    found = jnp.sqrt(jnp.square(x.astype(np.float64)) + jnp.square(y.astype(np.float64))).astype(np.float32)
+    return jnp.where(jnp.isinf(x) | jnp.isinf(y), np.float32(np.inf), found)
+
+
+@kernel
+def hypotenuse_of_doubles(x, y):
+    """The same of doubles: the error of the plain formula is computed, and taken off."""
+    a, b = jnp.maximum(jnp.abs(x), jnp.abs(y)), jnp.minimum(jnp.abs(x), jnp.abs(y))
+    scale = jnp.where(a > 2.0 ** 500, 2.0 ** -600, jnp.where(a < 2.0 ** -400, 2.0 ** 600, 1.0))
+    a, b = a * scale, b * scale
+    root = jnp.sqrt(a * a + b * b)
+    (p, p_low), (q, q_low), (r, r_low) = _squared(a), _squared(b), _squared(root)
+    rest = ((p - r) + q) + ((p_low + q_low) - r_low)
+    found = (root + rest / jnp.where(root == 0, 1.0, 2 * root)) / scale
+    return jnp.where(jnp.isinf(x) | jnp.isinf(y), np.inf, found)
+
+
+def _squared(x):
+    """x * x, and by how much that is rounded (T. J. Dekker, 1971)."""
+    wide = x * (2.0 ** 27 + 1)
+    high = wide - (wide - x)
+    low = x - high
+    square = x * x
+    return square, ((high * high - square) + 2 * high * low) + low * low
+
+
+@jax.custom_jvp
+def length(z):
+    """|z| of complex numbers. Its slope is torch's: their direction, and 0 at 0."""
+    return hypotenuse(jnp.real(z), jnp.imag(z))
+
+
+@length.defjvp
+def _length_jvp(primals, tangents):
+    out = length(*primals)
+    return out, jnp.real(tangents[0] * jnp.conj(direction(*primals, out)))
+
+
+def direction(z, size):
+    """z / |z|, and 0 at 0. `size`: |z|, by which each part is divided."""
+    by = jnp.where(size == 0, 1, size)
+    return jnp.where(size == 0, jnp.zeros((), z.dtype), jax.lax.complex(jnp.real(z) / by, jnp.imag(z) / by))
 
 
 class Later:

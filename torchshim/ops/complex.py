@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from . import promotion as P
+from .common import direction, length
 from .registry import op
 
 _NAMES = {"float32": "Float", "float64": "Double", "float16": "Half"}
@@ -44,9 +45,9 @@ def _polar_jvp(primals, tangents):
     # torch's slope along the absolute value is the result's direction: 0 at 0, and turned round where the value is negative
     abs_t, angle_t = tangents
     out = _polar(*primals)
-    length = jnp.abs(out)
+    size = length(out)
     turned = jax.lax.complex(-jnp.imag(out), jnp.real(out))
-    return out, jnp.where(length == 0, 0, out / jnp.where(length == 0, 1, length)) * abs_t + turned * angle_t
+    return out, direction(out, size) * abs_t + turned * angle_t
 
 
 @op("polar(Tensor abs, Tensor angle) -> Tensor", elementwise=True, grad="PolarBackward0", method=False, numbers=(), check=_check_polar,

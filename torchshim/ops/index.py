@@ -402,6 +402,25 @@ def _product_gradients(ct, self, src, index, how, include_self):
     return g_self.reshape(self.shape), g_src
 
 
+def _refuse_zeros_that_meet(name, source, places):
+    """`twice_looks` of a product: torch has no second derivative where several zeros come to one place. `places`: where, and what is zero."""
+    def find(inst, index, values):
+        if inst.layout[4] != "prod" or not index.size:
+            return None
+        m = inst.in_metas[0]
+        counts = np.zeros(m.shape or (1,), np.int64)
+        np.add.at(counts, *places(wrap_dim(inst.layout[1], m.ndim), np.atleast_1d(index), np.atleast_1d(values == 0)))
+        return (f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in "
+                "self") if (counts > 1).any() else None
+    return (1, 2), 2, find
+
+
+def _scattered(dim, index, zeros):
+    at = list(np.indices(index.shape))
+    at[dim] = index
+    return tuple(at), zeros[tuple([slice(n) for n in index.shape])]
+
+
 def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self, result):
     if not index.size:
         return [ct, None, jnp.zeros(src.shape, ct.dtype)]
@@ -425,6 +444,7 @@ def _of_extremes(inst):
 _REDUCED = ("self", "index", "src", "source", "result")
 SCATTER_REDUCE = op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
     grad="ScatterReduceBackward0", grad_for=real_alone, inplace=True, rule=_scatter_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_scatter_reduce)
+SCATTER_REDUCE.twice_looks = _refuse_zeros_that_meet("scatter_reduce", "src", _scattered)
 
 
 # -- whole slices of one dimension -----------------------------------------------------------------------------------------------
@@ -521,6 +541,8 @@ def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self, resu
 
 INDEX_REDUCE = op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
     grad="IndexReduceBackward0", inplace=True, pushes=False, rule=_index_reduce_grads, saves=_REDUCED, twice=_of_extremes)(_index_reduce)
+INDEX_REDUCE.twice_looks = _refuse_zeros_that_meet(
+    "index_reduce", "source", lambda dim, index, zeros: ((slice(None),) * dim + (index,), zeros))
 
 
 # -- masks ---------------------------------------------------------------------------------------------------------------------

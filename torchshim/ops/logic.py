@@ -4,7 +4,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .common import is_complex, is_float
+from . import promotion as P
+from .common import is_complex, is_float, length
 from .layout import chosen
 from .registry import op
 
@@ -94,13 +95,12 @@ def isclose(self, other, rtol, atol, equal_nan):
     """|self - other| <= atol + rtol * |other|."""
     close = self == other
     if not (is_float(self) or is_complex(self)):
-        if self.dtype == jnp.bool_:
-            return close
-        self, other = self.astype(jnp.float64), other.astype(jnp.float64)
+        self, other = self.astype(P.default_float), other.astype(P.default_float)
     elif equal_nan:
         close |= (self != self) & (other != other)
     real = self.real.dtype if is_complex(self) else self.dtype
-    allowed = jnp.asarray(atol).astype(real) + jnp.abs(jnp.asarray(rtol).astype(real) * other)
-    actual = jnp.abs(self - other)
+    size = length if is_complex(self) else jnp.abs
+    allowed = jnp.asarray(atol).astype(real) + size(jnp.asarray(rtol).astype(real) * other)
+    actual = size(self - other)
     loose = (jnp.asarray(rtol) != 0) | (jnp.asarray(atol) != 0)          # if not, large integers compare exactly
     return close | (loose & jnp.isfinite(actual) & (actual <= allowed))

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import check_sub
-from .common import half_of, is_complex, peak, wide, wrap_dim, wrap_dims
+from .common import direction, half_of, is_complex, length, peak, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
 from .reduction import count, real_dtype
 from .casts import cast, short
@@ -53,7 +53,7 @@ def p_norm(x, p, axes, keepdim, half=None):
     alone = p and count(x.shape, axes) == 1    # whose power may be infinite
     if p == 2 and not is_complex(x) and not alone:
         return jnp.sqrt(jnp.sum(x * x, axes, keepdims=keepdim))
-    a = jnp.abs(x)
+    a = length(x) if is_complex(x) else jnp.abs(x)
     if alone:
         return jnp.sum(a, axes, keepdims=keepdim)
     if p == math.inf:
@@ -93,7 +93,7 @@ def _norm_slope(x, n, p, axes, half):
         return sgn(x), None
     if p == 2:
         return jnp.where(n == 0, jnp.zeros_like(x), short(x / n, half)), None
-    a = jnp.abs(x)
+    a = length(x) if is_complex(x) else jnp.abs(x)
     if math.isinf(p):
         same = (a == n) | jnp.isnan(a)
         return sgn(x) * same.astype(a.dtype) / jnp.sum(same, axes, keepdims=True).astype(a.dtype), None
@@ -107,8 +107,7 @@ def sgn(x):
     """x / |x|, and 0 at 0 and at nan."""
     if not is_complex(x):
         return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
-    a = jnp.abs(x)
-    return jnp.where(a == 0, jnp.zeros_like(x), x / jnp.where(a == 0, jnp.ones_like(a), a))
+    return direction(x, length(x))
 
 
 def vector_norm(x, p, dim, keepdim, dtype):

@@ -526,7 +526,7 @@ class InplaceOp(Operator):
         self.op, self.rule, self.saves_number, self.twice = op, op.rule, op.saves_number, op.twice
         self.saves = (lambda inst, wrt: (0,)) if op.inplace_keeps else op.saves
         self.elementwise = op.elementwise
-        self.back_refuses, self.grad_back, self.grad_for = op.back_refuses, op.grad_back, op.grad_for
+        self.back_refuses, self.grad_back, self.grad_for, self.twice_looks = op.back_refuses, op.grad_back, op.grad_for, op.twice_looks
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, named, refuse_bool
-from .common import is_complex, is_float, real_alone
+from .common import direction, is_complex, is_float, length, real_alone
 from .layout import kept_strides
 from .loops import while_loop
 from .registry import op
@@ -27,7 +27,7 @@ def _size_jvp(primals, tangents):
 def magnitude(x):
     """|x| with torch's gradient at 0 and at nan, which is 0; that of jnp.abs is 1."""
     if is_complex(x):
-        return jnp.where(x == 0, 0, jnp.abs(x))
+        return length(x)
     return _size(x) if is_float(x) else jnp.abs(x)
 
 
@@ -70,8 +70,7 @@ def sgn(self):
     """self / |self|, 0 at 0."""
     if not is_complex(self):
         return sign.body(self)
-    size = jnp.abs(self)
-    return jnp.where(size == 0, 0, self / jnp.where(size == 0, 1, size))
+    return direction(self, length(self))
 
 
 def _copysign_ratio(out, self, other):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..tensor.core.tensor import Tensor
 from ._functional import functional
 from ._update import Update, add, add_scaled, addcdiv, addcmul, div, lerp, mul, nearer_end, number, root
 from .optimizer import SteppedOptimizer, check, check_betas, check_lr, flags_of
@@ -52,9 +53,12 @@ class NAdam(SteppedOptimizer):
         lr, (beta1, beta2), weight_decay = group["lr"], group["betas"], group["weight_decay"]
         momentum = lambda t: beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
         now, then = momentum(step), momentum(step + 1)
-        kind = type(product)                                   # of what the state keeps, which torch multiplies in place
-        wide = np.float64 if kind is np.float64 else np.float32
-        product = float(kind(wide(product) * wide(number(now))))
+        if isinstance(product, Tensor):
+            product.mul_(now)
+        else:
+            kind = type(product)                               # of what the state keeps, which torch multiplies in place
+            wide = np.float64 if kind is np.float64 else np.float32
+            product = float(kind(wide(product) * wide(number(now))))
         numbers = (lr * (1.0 - now) / (1.0 - product), lr * then / (1.0 - product * then), 1 - lr * weight_decay, 1 - beta1, beta2,
                    1 - beta2, 1 - beta2 ** step, group["eps"], weight_decay)
         return numbers, (product,)

@@ -448,6 +448,7 @@ class SteppedOptimizer(Optimizer):
 
     def _update_all(self, group, params, grads):
         together, alike, names, common = {}, {}, tuple(self.scalars), None
+        differentiable = group.get("differentiable")
         for p, g in zip(params, grads):
             s = self.state[p]
             if not s:
@@ -455,6 +456,9 @@ class SteppedOptimizer(Optimizer):
                 s.update(self._fresh(p, group))
             if common is None or self.flags_differ:
                 common = self._flags(group, p)
+            if differentiable and any([s[n].requires_grad for n in names[1:]]):    # its history goes on through the update
+                self._advance(group, s["step"].item() + 1, [s[n] for n in names[1:]], common, (p,), (g,), (s,))
+                continue
             # parameters that have come equally far share their scalars' values, which are looked at once
             key = (*[s[n] if s[n]._ts_view is not None else s[n]._ts_st.value for n in names], common)
             rows = together.get(key)
@@ -487,6 +491,8 @@ class SteppedOptimizer(Optimizer):
         if len(self.scalars) > 1:
             numbers, others = numbers
         for name, x in zip(self.scalars, (step, *others)):
+            if isinstance(x, Tensor) and x is states[0][name]:
+                continue                       # the update has written it
             x, shared, counts = number(x), {}, [s[name] for s in states]
             kinds = [t._ts_meta.dtype for t in counts]
             for kind in set(kinds):

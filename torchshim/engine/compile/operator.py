@@ -45,6 +45,9 @@ class Operator:
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     twice_refuses = None       # the same of the Instance of its backward
+    # what of its backward depends on values: (the numbers of the operands to look at, of the gradient concerned, a function of Instance
+    # and their arrays: why the gradient has no gradient, or None)
+    twice_looks = None
     linear_rule = None         # function of (Instance, operands, numbers, results, cotangents): the gradients, linear in the latter
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
     # operand); else None

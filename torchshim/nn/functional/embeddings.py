@@ -19,6 +19,12 @@ def _out_of_range(_):
     return IndexError("index out of range in self")
 
 
+def _renorm(weight, indices, max_norm, norm_type):
+    """Scale down the longer ones of the rows, unseen by gradients and tangents."""
+    held = weight.detach()
+    held.copy_(call(ops.renormed_rows, (held, indices, float(max_norm), float(norm_type))))
+
+
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """weight[input]. padding_idx: a row without gradient; max_norm: rows that are longer are scaled down in place first."""
     if padding_idx is not None and padding_idx and not -weight.size(0) <= padding_idx < weight.size(0):
@@ -44,9 +50,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if weight._ts_meta.ndim == 2 and whole:    # what is refused anyway leaves no check behind
         in_range(input, 0, rows, _out_of_range)
     if max_norm is not None:
-        from ...autograd.grad_mode import no_grad
-        with no_grad():
-            weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
+        _renorm(weight, input, max_norm, norm_type)
     layout = (T, T, padding_idx, bool(scale_grad_by_freq), False)
     if sparse:
         from . import sparse_gradients
@@ -143,9 +147,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {i}" if by_rows else
         f"Index {_first_at(input, i)} of input takes value {i} which is not in the valid range [0, {rows})"))
     if max_norm is not None:
-        from ...autograd.grad_mode import no_grad
-        with no_grad():
-            weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
+        _renorm(weight, input, max_norm, norm_type)
     padding_idx = -1 if padding_idx is None else padding_idx
 
     def compute(weight, per_sample_weights):

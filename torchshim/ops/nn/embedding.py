@@ -22,6 +22,17 @@ def _stopped(primals, tangents):
 
 
 @jax.custom_jvp
+def _mean(total, count):
+    """A sum over how many there were. torch multiplies the gradient by the reciprocal."""
+    return total / count
+
+
+@_mean.defjvp
+def _mean_jvp(primals, tangents):
+    return _mean(*primals), tangents[0] * (1 / primals[1])
+
+
+@jax.custom_jvp
 def _grad_over(x, count):
     return x
 
@@ -74,6 +85,19 @@ def renormed_rows(weight, indices, max_norm, norm_type):
     return (w * scale[:, None]).astype(weight.dtype)
 
 
+def _largest(rows, kept, bag, bags):
+    """Where, among all rows, the first of the largest elements of each bag lies; behind all where the bag keeps none. A nan that comes
+    first stays, as nothing is larger; a later one is larger than nothing."""
+    at = jnp.arange(rows.shape[0])[:, None]
+    first = lambda there: -jnp.maximum(jax.ops.segment_max(jnp.where(there, -at, -rows.shape[0]), bag, bags), -rows.shape[0])
+    kept = jnp.broadcast_to(kept[:, None], rows.shape)
+    begins = at == first(kept)[bag]
+    none = jnp.isnan(rows)
+    top = jax.ops.segment_max(jnp.where(kept & ~none, rows, -jnp.inf), bag, bags)
+    nans = jax.ops.segment_max((begins & none).astype(jnp.int32), bag, bags) > 0
+    return first(kept & jnp.where(nans[bag], begins, rows == top[bag]))
+
+
 @op("embedding_bag_of(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, str mode, int padding_idx, int bags, "
     "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False, pushes="_embedding_bag", plain_gradients=True,
     seen=lambda inst: {0: None} if inst.layout[4] == "max" else {},
@@ -89,15 +113,17 @@ def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_id
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.astype(rows.dtype)[:, None]
     if mode == "max":
-        out = jax.ops.segment_max(jnp.where(kept[:, None], rows, -jnp.inf), bag, bags)
-        out = jnp.where(jnp.isneginf(out), 0, out)
+        place = _largest(jax.lax.stop_gradient(rows), kept, bag, bags)
+        out = jnp.where(place < at.size, jnp.take_along_axis(rows, jnp.minimum(place, at.size - 1), 0), 0) if at.size else jnp.zeros(
+            (bags, rows.shape[1]), rows.dtype)
     else:
         out = jax.ops.segment_sum(jnp.where(kept[:, None], rows, 0), bag, bags)
         if mode == "mean":
             count = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bags)
-            out = out / jnp.maximum(count, 1)[:, None]
+            out = _mean(out, jnp.maximum(count, 1)[:, None])
     return out.astype(weight.dtype)
 
 
 embedding_bag.twice_refuses = lambda inst, needs: RuntimeError(
-    "derivative for aten::_embedding_bag_per_sample_weights_backward is not implemented") if 3 in inst.op.plan_of.needs else None
+    "derivative for aten::_embedding_bag_per_sample_weights_backward is not implemented") if 3 in inst.op.plan_of.needs else NotImplementedError(
+    "the derivative for '_embedding_bag_backward' is not implemented.")

@@ -15,7 +15,7 @@ from ...engine import meta_of
 from ...engine.interpret import losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
-from ..common import as_number, half_of, real_alone, taken, wide
+from ..common import as_number, half_of, length, real_alone, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
 from ..casts import cast, short
@@ -370,7 +370,7 @@ def l1_loss(self, target, weight, reduction):
     """The absolute difference."""
     d = P.promote(self.dtype, target.dtype)
     x = self.astype(P.compute_dtype(d)) - target.astype(P.compute_dtype(d))
-    y = jnp.abs(x) if P.kind_of(d) == 3 else _abs(x)
+    y = length(x) if P.kind_of(d) == 3 else _abs(x)
     if P.kind_of(d) != 3:
         y = y.astype(P.compute_dtype(d))
     if weight is not None:

@@ -614,7 +614,8 @@ def _inplace(name, f):
         node = y._ts_edge
         if node is not None:                       # the in-place forms are numbered on
             kind, _, number = type(node).__name__.partition("Backward")
-            node.__class__ = node_class(f"{kind}Backward{int(number) + (3 if kind == 'Squeeze' else 1)}")
+            if number:                             # and those that only carry a tangent have no name
+                node.__class__ = node_class(f"{kind}Backward{int(number) + (3 if kind == 'Squeeze' else 1)}")
         return become(self, y)
     g.__name__ = g.__qualname__ = name
     g.__doc__ = f"`{name[:-1]}` of the tensor itself."

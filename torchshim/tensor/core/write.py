@@ -232,8 +232,9 @@ def write_changed(t, value, before):
 _after_write = None
 
 
-def watch_slices(seen):
-    """From now on `seen(cs)` gives the edge that a base gets in the place of the CopySlices `cs`."""
+def watch_writes(seen):
+    """From now on `seen(t, e)` gives the edge that the tensor `t` gets, to which was written, in the place of `e`: a node, None, or the
+    CopySlices of a base."""
     global _after_write
     _after_write = seen
 
@@ -260,7 +261,7 @@ def _history(t, node):
     retained, nr = None, 0
     if owner._ts_extra is not None and owner._ts_extra.retains:
         retained, nr = retain_too(owner, owner._ts_edge, e)
-    return owner, e if owner is t or _after_write is None else _after_write(e), writer, retained, nr
+    return owner, e if _after_write is None else _after_write(owner, e), writer, retained, nr
 
 
 def rebase(t, node):
