@@ -46,3 +46,12 @@ def test_refusals():
         torch.lobpcg(A, 5)
     with pytest.raises(AssertionError):
         torch.lobpcg(A[:3], 1)
+
+
+def test_gradients_of_lobpcg_are_those_of_the_symmetric_part():
+    """A matrix that requires grad is made symmetric first, so that changes of one element tell what its gradient does."""
+    A = torch.tensor([[4.0, 1, 0], [3, 5, 0], [0, 0, 1]], dtype=torch.float64, requires_grad=True)
+    D, _ = torch.lobpcg(A, k=1, X=torch.ones(3, 1, dtype=torch.float64))
+    assert abs(D.item() - (4.5 + 17 ** 0.5 / 2)) < 1e-9
+    g, = torch.autograd.grad(D, A)
+    assert torch.equal(g, g.mT) and abs(g[0, 0].item() - (1 - 17 ** -0.5) / 2) < 1e-9

@@ -97,8 +97,7 @@ class LOBPCGAutogradFunction(Function):
         own = overlap.abs() > 0.5
         gap = E.unsqueeze(-2) - d.unsqueeze(-1)
         turned = (Q.mH @ gX / gap.masked_fill(own, 1)).masked_fill(own, 0)
-        gA = (X * gE.unsqueeze(-2) + Q @ turned) @ X.mH
-        return (gA + gA.mH) / 2, None          # that of a matrix which stays symmetric
+        return (X * gE.unsqueeze(-2) + Q @ turned) @ X.mH, None
 
 
 def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None, ortho_iparams=None,
@@ -128,6 +127,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
         raise ValueError("lobpcg.backward does not support backward with respect to B yet, nor A beside a B")
     if A.requires_grad and A.is_sparse:
         raise ValueError("lobpcg.backward does not support sparse input yet.")
+    if A.requires_grad:
+        A = (A + A.mT) / 2                     # gradients are those of a matrix that stays symmetric
     tol = float(np.finfo(A.dtype.np).eps) ** 0.5 if tol is None else tol
     niter, largest, batch = 1000 if niter is None else niter, True if largest is None else largest, tuple(A.shape[:-2])
 
