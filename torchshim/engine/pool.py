@@ -84,6 +84,17 @@ def together(job, cut):
             one.result()
 
 
+def aside(job):
+    """Let a thread of ours do a job that nobody waits for. Whether there is one."""
+    if most() == 1:
+        return False
+    try:
+        _threads().submit(job)
+    except RuntimeError:                       # the interpreter ends
+        return False
+    return True
+
+
 def _threads():
     global _pool
     if _pool is None:

@@ -136,6 +136,18 @@ class Engine:
         """Undraw the last ``count`` uniforms of the last ``block_doubles``."""
         self._at -= 2 * count
 
+    def mark(self):
+        """Where the sequence is: for `back`."""
+        self._settle()
+        return self._twister.get_state(legacy=False), self._position, self._fresh, self._rest[self._at:].copy()
+
+    def back(self, mark):
+        """Go on from a mark."""
+        twister, position, fresh, rest = mark
+        self._twister.set_state(twister)
+        self._made(position, fresh)
+        self._rest = rest
+
     # ------------------------------------------------------------------ state
     def state(self):
         """The generator's state as bytes."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import boxmuller, categorical, floats, integers, permute, rejection
 from ..ops.promotion import c_name, cpp_name
+from .ahead import LARGE, Ahead, draw
 from .dtypes import (DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64, not_implemented,
                      require_continuous, require_floating)
 from .engine import DEFAULT_SEED, STATE_SIZE, Engine, entropy
@@ -51,11 +52,16 @@ def in_memory_order(values, shape, strides):
 
 # ---------------------------------------------------------------------- helpers
 def _locked(method):
-    """Make one draw indivisible between threads."""
+    """Make one draw indivisible between threads, and of what comes next in the stream."""
 
     @functools.wraps(method)
     def wrapper(self, *args, **kwargs):
+        ahead = self._ahead
+        ahead.asked = True
         with self._lock:
+            ahead.asked = False
+            if ahead.row:
+                ahead.settle()
             return method(self, *args, **kwargs)
 
     return wrapper
@@ -67,6 +73,7 @@ class Stream:
     def __init__(self, seed=DEFAULT_SEED):
         self._lock = threading.RLock()
         self._engine = Engine()
+        self._ahead = Ahead(self._engine, self._lock)
         self._unit, self._used = (None, 0, None), 0  # normals made ahead: of which words, from where on; how many were wanted since
         if seed != DEFAULT_SEED:
             self.manual_seed(seed)
@@ -82,9 +89,12 @@ class Stream:
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
-        with self._lock:
-            self._engine.reseed(seed % 2**64)
+        self._restart(seed % 2**64)
         return self
+
+    @_locked
+    def _restart(self, seed):
+        self._engine.reseed(seed)
 
     def seed(self):
         """Restart from a seed of the operating system's and return it."""
@@ -434,7 +444,6 @@ class Stream:
         return cast_integers(order, np.dtype(dtype))
 
     # ----------------------------------------------------------- Bernoulli family
-    @_locked
     def bernoulli(self, n, p, dtype=bool):
         """``bernoulli_(p)`` with a number p: 1 with probability p."""
         dtype = np.dtype(dtype)
@@ -442,12 +451,14 @@ class Stream:
         if not 0.0 <= p <= 1.0:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
         # u < p in integers: u has 53 bits, and scaling p is exact
-        limit = np.uint64(math.ceil(math.ldexp(p, 53)))
-        keep = np.empty(n, bool)
-        for at in range(0, n, _WORDS):
-            bits = self._engine.words64(min(_WORDS, n - at))
-            bits &= np.uint64(2**53 - 1)
-            np.less(bits, limit, keep[at:at + bits.size])
+        limit, keep, ahead = np.uint64(math.ceil(math.ldexp(p, 53))), np.empty(n, bool), self._ahead
+        ahead.asked = True
+        with self._lock:
+            ahead.asked = False
+            if n >= LARGE or ahead.row:
+                ahead.fill(limit, keep)
+            else:
+                draw(self._engine, limit, keep)
         return keep if dtype == bool else keep.astype(dtype)
 
     @_locked
