@@ -297,3 +297,13 @@ def test_numbers_that_torch_makes_no_tensors_of_do_not_bring_the_graph_in(write,
     with pytest.raises(RuntimeError, match="^a leaf Variable" if holds is None else "^Inplace update to inference tensor outside"):
         eval("x." + write)
     assert x.tolist() == [1.0 if holds is None else holds] * 2
+
+
+@pytest.mark.parametrize("turn", ["squeeze_()", "unsqueeze_(0)", "t_()", "transpose_(0, 1)", "detach_()", "mul_(2)"])
+def test_who_allows_saved_tensors_to_be_written_asks_for_versions_first(turn):
+    with torch.inference_mode():
+        x = torch.ones(1, 3)
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        with pytest.raises(RuntimeError, match="^Inference tensors do not track version counter"):
+            eval("x." + turn)
+    assert x.tolist() == [[1.0, 1.0, 1.0]]

@@ -368,3 +368,16 @@ def test_where_mutation_is_allowed_inference_tensors_are_asked_for_their_version
     with torch.autograd.graph.allow_mutation_on_saved_tensors(), pytest.raises(RuntimeError, match="^Inference tensors do not track"):
         write(x)
     assert x.tolist() == [[1., 1.], [1., 1.]]
+
+
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("write", [lambda x: x.mul_(2), lambda x: x.detach().mul_(2), lambda x: x.unsqueeze(0).sin_()])
+def test_a_view_of_what_left_for_other_memory_still_counts_with_it(n, write):
+    x = torch.ones(n, dtype=torch.float64, requires_grad=True) * 1
+    view = x.movedim(0, -1)
+    x.data = torch.ones(n, dtype=torch.float64)
+    y = view.sin().sum()
+    write(x)
+    assert view._version == 1
+    with pytest.raises(RuntimeError, match=rf"\[torch.DoubleTensor \[{n}\]\], which is output 0 of AsStrided, is at version 1; expected"):
+        y.backward()

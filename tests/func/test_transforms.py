@@ -135,3 +135,13 @@ def test_a_gradient_of_a_gradient_has_no_node_for_what_it_was_a_function_of():
     made = torch.func.grad(lambda x: torch.func.grad(lambda y: (y ** 3).sum())(x).sum())(x)
     assert made.grad_fn.name() == "MulBackward0" and made.tolist() == [6., 12.]
     assert torch.autograd.grad(made.sum(), x)[0].tolist() == [6., 6.]
+
+
+@pytest.mark.parametrize("shape, last", [((), "SqueezeBackward1"), ((2,), "ViewBackward0")])
+def test_jacfwd_splits_its_columns_by_inputs(shape, last):
+    jacobian = torch.func.jacfwd(torch.sin)(torch.ones(shape, requires_grad=True))
+    node, names = jacobian.grad_fn, []
+    for _ in range(4):
+        names.append(node.name())
+        node = node.next_functions[0][0]
+    assert names == [last, "SplitWithSizesBackward0", "PermuteBackward0", "MulBackward0"]

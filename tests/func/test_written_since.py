@@ -146,3 +146,19 @@ def test_an_argument_without_history_was_saved_as_a_batch_with_the_dimensions_of
     x.add_(1)
     with pytest.raises(RuntimeError, match=rf"\[torch.FloatTensor {seen}\] is at version 1; expected version 0"):
         z.sum().backward()
+
+
+@pytest.mark.parametrize("how, expected", [
+    (lambda x: torch.func.grad(torch.sin)(x), 0.7568), (lambda x: torch.func.grad(lambda y: y * y * y)(x), 20.0),
+    (lambda x: torch.func.vjp(torch.sin, x)[1](torch.ones((), dtype=x.dtype))[0], 0.7568), (lambda x: torch.func.jacrev(torch.sin)(x), 0.7568),
+    (lambda x: torch.func.grad(torch.exp)(x), 7.3891), (lambda x: torch.func.jacfwd(torch.sin)(x), -0.9093),
+    (lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))[1], -0.9093)])
+@pytest.mark.parametrize("leaf", [True, False])
+def test_an_argument_that_gets_other_memory_is_read_there(how, expected, leaf):
+    """What a function got for it is the argument itself in reverse mode, and a view of it in forward mode."""
+    x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    y = x if leaf else x * 1
+    made = how(y)
+    y.data = y.detach() * 2
+    made.backward()
+    assert round(x.grad.item(), 4) == expected

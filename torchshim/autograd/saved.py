@@ -306,6 +306,8 @@ def _moved(node, k, st, steps, offset):
     """What a saved input holds that got other memory by `.data =` since: torch saved the tensor, not its memory. None where it was
     another tensor that left this memory: the edge of the input tells."""
     saved = end_of(node._ts_next[node._ts_plan.args[k]])
+    while isinstance(saved[0], Entrance):      # what a function was given is the argument itself
+        saved, steps = end_of(saved[0]._ts_next[0]), steps[:-1]
     t = moved_from(st, None if saved[0] is None else saved, steps, offset)
     return None if t is None or end_of(edge(t)) != saved else read(t)
 

@@ -450,12 +450,18 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             zeros = [torch.zeros_like(y.detach()) for y in r.given]
             columns.append(_in_parts(lambda vs, k=k, zeros=zeros: push(zeros[:k] + list(vs) + zeros[k + 1:]),
                                      lambda vs, k=k: push.rows(k, vs), _basis(x.detach()), None))
-        rows = [[c[i].movedim(0, -1).view((*o.shape, *x.shape)) for c, x in zip(columns, r.given)] for i, o in enumerate(outs)]
+        rows = [[_unflattened(c[i].movedim(0, -1).split([x.numel()], -1)[0], x.shape) for c, x in zip(columns, r.given)]
+                for i in range(len(outs))]
         made = _nested(rows, form, r, single)
         made = (made, r.plain(aux)) if has_aux else made
         r.close()
         return made
     return wrapped
+
+
+def _unflattened(columns, shape):
+    """What lies along the last dimension in this shape, by the views that torch takes."""
+    return columns.unflatten(-1, shape) if shape else columns.squeeze(-1)
 
 
 def _columns_drawn_anew(func, args, which, kwargs, single, has_aux):

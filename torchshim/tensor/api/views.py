@@ -23,7 +23,7 @@ from ..core.handle import edge, log_edge, meta, offset_of, refusal, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
 from ..core.storage import ELSEWHERE, note_history
 from ..core.view import detached, make_view, make_view_any
-from ..core.write import ask, check_inplace, needs_grad, refuse_inference
+from ..core.write import ask, ask_for_version, check_inplace, needs_grad, refuse_inference
 
 
 def integer(x, name, what):
@@ -589,6 +589,7 @@ def become(self, y):
 
 
 def _check_become(self):
+    ask_for_version(self)
     if context.grad and needs_grad(self):
         check_inplace(self, True)
 

@@ -41,8 +41,8 @@ class SharedCount:
 
     def __setitem__(self, _, n):
         self.last, st = n, self.storage()
-        if st is not None:
-            st.version = n
+        if st is not None:                     # what the memory's own views saved is looked at again
+            st.version, st.gen = n, st.gen + 1
 
 
 def new_storage(value, new=Storage.__new__):

@@ -23,7 +23,7 @@ from . import overriding
 from .overriding import disabled_torch_function_impl, of_class
 from .size import Size, size_of
 from .view import detached, elements, still_view
-from .write import ask, is_inference
+from .write import ask, ask_for_version, is_inference
 
 _autograd = None           # the module, when it is first needed: it stands above this one
 
@@ -394,6 +394,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Cut this tensor from its history."""
         if context.inference:                  # where autograd is left out altogether
             return self
+        ask_for_version(self)
         if self._ts_view is not None and self._ts_view.base is not None and not is_inference(self):
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "

@@ -55,8 +55,8 @@ def write(t, value):
         with writers.hold():
             return write(t, value)
     st, vw = t._ts_st, t._ts_view
-    if st.version != st.version and "allow mutation" in context.modes:         # which asks first
-        raise RuntimeError("Inference tensors do not track version counter.")
+    if st.version != st.version:
+        ask_for_version(t)
     if vw is None:
         count(t)
         st.gen += 1
@@ -417,6 +417,12 @@ def is_inference(t):
     """Whether the tensor was made in inference mode."""
     v = t._ts_st.version
     return v != v
+
+
+def ask_for_version(t):
+    """Before something happens to `t` in place: who allows what was saved to be written asks for its version first."""
+    if "allow mutation" in context.modes and version(t) != version(t):
+        raise RuntimeError("Inference tensors do not track version counter.")
 
 
 def refuse_inference(t):
