@@ -9,7 +9,7 @@ A, V, N = torch.ones(3, 2), torch.ones(3), torch.tensor([0, 1])
 
 
 @pytest.mark.parametrize("f, count", [
-    (lambda: V @ A, 1), (lambda: torch.matmul(V, A), 1), (lambda: V.matmul(other=A), 1), (lambda: F.linear(V, A.t()), 1),
+    (lambda: V @ A, 1), (lambda: torch.matmul(V, A), 1), (lambda: V.matmul(other=A), 1), (lambda: F.linear(V, A.t()), 1), (lambda: F.linear(V, V), 0),
     (lambda: torch.nn.Linear(3, 2, bias=False)(V), 1), (lambda: F.linear(V, A.t(), A[0]), 0), (lambda: A.t() @ V, 0), (lambda: V @ V, 0),
     (lambda: A.t() @ A, 0), (lambda: V @ A.expand(2, 3, 2), 0), (lambda: A[None] @ A.t(), 0),
     (lambda: torch.quantile(V, .5), 2), (lambda: torch.nanquantile(A, torch.tensor(.5), 0), 2), (lambda: A.quantile(V[:2]), 4),

@@ -1,4 +1,6 @@
 """Protects what the differential fuzzer found (compat/fuzz.py): which refusal comes first, and what in-place forms keep."""
+import copy
+
 import pytest
 
 import torchshim as torch
@@ -307,3 +309,30 @@ def test_who_allows_saved_tensors_to_be_written_asks_for_versions_first(turn):
         with pytest.raises(RuntimeError, match="^Inference tensors do not track version counter"):
             eval("x." + turn)
     assert x.tolist() == [[1.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("f, made", [
+    ("x * 2", "MulBackward0"), ("x + 1", "AddBackward0"), ("x / 2", "DivBackward0"), ("x // 2", "torch::autograd::NotImplemented"),
+    ("x ** 2", None), ("torch.add(x, x, alpha=2)", None), ("x.clamp(0, 1)", None), ("x == 1", None), ("x.unbind()[0]", None),
+    ("x.chunk(2)[0]", None), ("x[0]", None), ("x.copysign(2.)", RuntimeError)])
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_number_beside_an_inference_tensor_is_a_tensor_that_brings_the_graph_in(f, made, copied):
+    with torch.inference_mode():
+        x = copy.deepcopy(torch.ones(2, requires_grad=True)) if copied else torch.ones(2, requires_grad=True)
+    if made is RuntimeError:
+        with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved"):
+            eval(f)
+        return
+    y = eval(f)
+    assert y.requires_grad is (made is not None) and (y.grad_fn and y.grad_fn.name()) == made
+    if made == "MulBackward0":
+        y.sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_an_inference_tensor_given_as_out_is_written_before_it_is_refused():
+    with torch.inference_mode():
+        out = torch.zeros(0)
+    with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside"):
+        torch.mul(torch.ones(2, 1), 2, out=out)
+    assert out.tolist() == [[2.0], [2.0]]

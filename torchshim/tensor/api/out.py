@@ -15,7 +15,7 @@ from ...ops import promotion as P
 from ...ops.registry import OPS
 from ..core.device import same_device
 from ..core.handle import TensorBase, meta, tangent_of
-from ..core.write import refuse_overlap, unasked
+from ..core.write import is_inference, refuse_inference, refuse_overlap, unasked
 from .parameters import type_name
 from .return_types import written
 
@@ -268,17 +268,13 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
-        from .views import bump_version
-        with unasked():
-            out.resize_(result.shape)
-            strides = meta(out).strides if name in _CONTIGUOUS else meta(result).strides
-            if strides != meta(out).strides:  # an output that is made anew lies as the result would
-                span = 1 + sum([(n - 1) * s for n, s in zip(result.shape, strides)]) if result.numel() else 0
-                if span > result.numel():      # with gaps
-                    out.resize_((span,))
-                out.as_strided_(result.shape, strides)
-                bump_version(out, -1)
-            (out if name in _COPIED else out.data).copy_(result)             # all of it counts as one write
+        inference, context.inference = context.inference, context.inference or is_inference(out)
+        try:
+            with unasked():
+                _resized(out, result, name)
+        finally:
+            context.inference = inference
+        refuse_inference(out)                  # after it is done: that is when torch notices
         return out
     if "transform" in context.modes:
         with unasked():
@@ -292,6 +288,20 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     else:
         out.copy_(result)
     return out
+
+
+def _resized(out, result, name):
+    """Give `out` the shape of the result, and what that holds. All of it counts as one write."""
+    from .views import bump_version
+    out.resize_(result.shape)
+    strides = meta(out).strides if name in _CONTIGUOUS else meta(result).strides
+    if strides != meta(out).strides:           # an output that is made anew lies as the result would
+        span = 1 + sum([(n - 1) * s for n, s in zip(result.shape, strides)]) if result.numel() else 0
+        if span > result.numel():              # with gaps
+            out.resize_((span,))
+        out.as_strided_(result.shape, strides)
+        bump_version(out, -1)
+    (out if name in _COPIED else out.data).copy_(result)
 
 
 def _leading_nowhere(out, result, name, rule):

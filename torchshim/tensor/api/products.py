@@ -23,8 +23,8 @@ def linear(input, weight, bias=None, *, out=None):
         return into(out, call(L.linear, (input, weight, bias)), "linear")
     if isinstance(input, TensorBase) and isinstance(weight, TensorBase):
         if bias is None:
-            made = apply2(L.linear, input, weight, _PLAIN)
-            return made if (input._ts_view or input._ts_st.value).meta.ndim > 1 else born_written(made, 1)
+            made, rows = apply2(L.linear, input, weight, _PLAIN), (input._ts_view or input._ts_st.value).meta.ndim > 1
+            return made if rows or meta(weight).ndim < 2 else born_written(made, 1)
         if isinstance(bias, TensorBase):
             return apply3(L.linear, input, weight, bias, _BIASED)
     return call(L.linear, (input, weight, bias))

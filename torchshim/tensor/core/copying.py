@@ -6,6 +6,7 @@ from weakref import getweakrefs
 
 from ...engine import present
 from . import storage
+from .graph import meet_inference
 from .view import detached
 
 _EMPTY = object()          # a slot that was never set
@@ -28,6 +29,8 @@ def deepcopy(t, memo):
         st = memo[key] = storage.new_storage(present(t._ts_st.value))
         st.version += 1
         memo[("torchshim keep", id(t._ts_st))] = t._ts_st
+    if st.version != st.version and t._ts_edge is not None:
+        meet_inference()
     y = object.__new__(type(t))
     y._ts_st, y._ts_edge, y._ts_extra, y._ts_view = st, t._ts_edge, None, None
     if not first:

@@ -49,10 +49,21 @@ _WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "floor_divide"
                        "index_put.mask_number"))
 
 
+# and in the kernels of these
+_WRAPPING_BELOW = frozenset(("rsub", "remainder", "fmod", "float_power", "copysign", "xlogy"))
+
+
 def wraps_numbers(op):
     """Whether torch makes tensors of the numbers that an operator is given."""
     op = getattr(op, "op", op)                 # of an operator in place it is the one it is made of
     return op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING
+
+
+def wraps_one(op, layout, below=()):
+    """Whether torch makes a tensor of a number of this call; `below`: operators that count beside those of which users notice."""
+    op = getattr(op, "op", op)
+    return (wraps_numbers(op) or op.name in below) and any([p.kind == "tensor" and x is not T and x is not None and x.__class__ is not tuple
+                                                            or p.name == "value" for p, x in zip(op.params, layout)])
 
 
 # those of lists of tensors keep numbers as numbers
@@ -380,7 +391,8 @@ INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use 
 
 def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
     """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
-    if inference_leaves and tensors and all([unversioned(t) for t in tensors]) and not any([forward_only(e) for e in edges]):
+    if (inference_leaves and tensors and all([unversioned(t) for t in tensors]) and not any([forward_only(e) for e in edges])
+            and not (nums and wraps_one(inst.op, inst.layout, _WRAPPING_BELOW))):
         by_out = getattr(inst.op, "by_out", None)
         name = by_out(inst) if callable(by_out) else by_out
         if name:
@@ -433,7 +445,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                     saved.append(vals[i])
                     continue
                 if version != version and unversioned(t):         # NaN: made in inference mode
-                    if all([x is not None and unversioned(x) for x in tensors]):
+                    if all([x is not None and unversioned(x) for x in tensors]) and not (
+                            nums and wraps_one(inst.op, inst.layout, _WRAPPING_BELOW)):
                         return None            # torch has no gradients of what is made of such tensors alone
                     raise RuntimeError(INFERENCE)
                 if x is not None and x.version is not None:

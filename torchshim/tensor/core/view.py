@@ -124,7 +124,7 @@ def make_views(t, op, layout, offsets):
     """The views that a ViewsOp makes, each read when it is used: one node for all, and torch refuses in-place writes to them."""
     m, ea = meta(t), edge(t)
     inst = op.resolve(layout, (m,), "")
-    node = graph.make_node(inst, 1, (ea,), (None,), (None,), (None,), ()) if ea is not None and context.grad else None
+    node = graph.make_node(inst, 1, (ea,), (None,), (t,), (None,), ()) if ea is not None and context.grad else None
     return tuple([_seen_as(t, ((step, ()),), step.out, None, offset, None if node is None else (node, k), "multi")
                   for k, (step, offset) in enumerate(zip(inst.info, offsets))])
 

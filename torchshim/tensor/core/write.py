@@ -165,7 +165,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     if context.grad is True and t._ts_view is not None or t._ts_edge is True:
         # among inference tensors alone torch does not ask the graph, but writes and notices then
         if t._ts_edge is True and is_inference(t):
-            alone = not (nums and graph.wraps_numbers(op)) and all([is_inference(x) for x in tensors])
+            alone = not (nums and graph.wraps_one(op, layout)) and all([is_inference(x) for x in tensors])
         if not alone:
             check_inplace(t, needs_grad(t))    # before the histories of the others are asked for
     edges, needs, bit = [], 0, 1
