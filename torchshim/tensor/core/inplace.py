@@ -8,7 +8,7 @@ from . import write as writes
 from .dispatch import wrapped
 from .elements import changed
 from .handle import edge, read
-from .write import Born, apply_inplace, needs_grad, put_slice_any, refuse_overlap, write
+from .write import Born, apply_inplace, needs_grad, put_slice_any, write
 
 
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
@@ -93,8 +93,8 @@ def inplace2(op, a, b, layout):
         return apply_inplace(op, (a, b), layout)
     if 0 in va.meta.strides:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a, b), layout)
-    if a._ts_st is b._ts_st:
-        refuse_overlap(a, (a, b))
+    if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
+        return apply_inplace(op, (a, b), layout)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
@@ -221,8 +221,8 @@ def inplace_scaled(op, a, b, x, layout, kind):
         return apply_inplace(op, (a, b), layout, (x,), kind)
     if 0 in va.meta.strides:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a, b), layout, (x,), kind)
-    if a._ts_st is b._ts_st:
-        refuse_overlap(a, (a, b))
+    if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
+        return apply_inplace(op, (a, b), layout, (x,), kind)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))

@@ -227,8 +227,8 @@ REFUSED = '''\
 {overlap}'''
 
 SAME_MEMORY = '''\
-    if a._ts_st is b._ts_st:
-        refuse_overlap(a, {tensors})
+    if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
+        return {again}
 '''
 
 # The four assignments in a row: nothing comes between (see engine/record/trace.py). No version is as high as that of inference mode, or
@@ -322,7 +322,7 @@ def inplace(name, tensors, number, doc):
     several = len(tensors) > 1
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
-        overlap=SAME_MEMORY.format(tensors=f"({each(tensors, '{t}')})") if several else ""))
+        overlap=SAME_MEMORY.format(again=again) if several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="a"),
                                             TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))

@@ -11,6 +11,7 @@ from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .graph import ForwardOnly, Node, OwnVersion, forward_only, guard_output, guard_view, retain_too, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
+from .in_turn import in_turn, waves
 from .host import HostStorage, store_changed, writable_part
 from .moving import moving
 from .storage import log_write, note_history, write_steps
@@ -188,8 +189,13 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
         except RuntimeError:
             _refuse_before_overlap(op, layout, [v.meta for v in vals], kinds)
             raise
+    turns = None
+    if overlap is None and (op.elementwise or op.name == "copy_") and any([x._ts_st is t._ts_st and x is not t for x in tensors]):
+        turns = waves(t, tensors)
     try:
         result, inst = record(context, op, layout, vals, nums, kinds)
+        if turns is not None:
+            result = in_turn(op, tensors, layout, vals, nums, kinds, result, turns)
     except Exception:
         if needs and context.grad:
             graph.refuse_to_save(op, layout, [v.meta for v in vals], kinds, [None, *tensors[1:]], edges)
