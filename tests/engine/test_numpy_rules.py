@@ -16,7 +16,7 @@ import pytest
 from jax import lax
 
 from torchshim.engine import interpret
-from torchshim.engine.interpret import array_rules
+from torchshim.engine.interpret import array_rules, index_rules
 from torchshim.engine.interpret.builder import Spec
 
 from tests.engine.differential import (
@@ -449,6 +449,21 @@ def test_elements_along_a_dimension(rng, dim):
     rows = np.broadcast_to(rng.integers(0, x.shape[dim], [7 if d == dim else 1 for d in range(3)]), shape)
     for index in (inside, beyond, rows, np.broadcast_to(beyond[:1, :1, :1], shape)):
         check(f, x, index, values(rng, np.float32, shape), ulps=64, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", ((40, 30), (7, 5, 9), (3, 400)))
+def test_elements_that_are_looked_up_by_blocks(shape, rng, monkeypatch):
+    """Each block has its own place in the dimensions that are counted along."""
+    x = rng.standard_normal(shape).astype(np.float32)
+    for dim, n in enumerate(shape):
+        index = rng.integers(0, n, shape)
+        index.reshape(-1)[:2] = -n - 1, n      # those are clipped
+        traced = jax.make_jaxpr(lambda x, i: jnp.take_along_axis(x, i, dim, mode="clip"))(x, index)
+        monkeypatch.setattr(index_rules, "_BLOCK", 1 << 16)
+        whole = interpret.builder.build(traced)(x, index)[0]
+        monkeypatch.setattr(index_rules, "_BLOCK", 20)
+        made = interpret.builder.build(traced)(x, index)[0]
+        assert made.tobytes() == whole.tobytes() == np.take_along_axis(x, index.clip(0, n - 1), dim).tobytes()
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import pool
 from .orders import stable_order
 from .rules import F32, category, plain, rule
 
@@ -127,16 +128,35 @@ def _flat_places(plan: _Plan, lengths):
     if not read:
         return None
 
-    def places(starts):
+    def places(starts, first=0):
         column, length = read[0]
         at = starts[..., column] * length
         for column, length in read[1:]:
             at += starts[..., column] * length
         if known is not None:
-            at += known
+            at += known if known.shape[0] == 1 else known[first:first + len(at)]
         return at
 
     return places
+
+
+_BLOCK = 1 << 16           # positions that are looked up together, where there are several times as many
+
+
+def _looked_up(x, starts, bounds, places):
+    """x.take(places(starts), 0) for starts that are clipped to the bounds, many of them by blocks of the first dimension."""
+    count = starts.shape[0] if starts.ndim > 1 else 1
+    each = starts.size // max(1, count)
+    if count < 2 or starts.size < 4 * _BLOCK:
+        return x.take(places(_clipped(starts, bounds)), 0, mode="clip")
+    out, step = np.empty(starts.shape[:-1] + x.shape[1:], x.dtype), max(1, _BLOCK // each)
+
+    def job(firsts):
+        for first in firsts:
+            some = _clipped(starts[first:first + step], bounds)
+            x.take(places(some, first), 0, out[first:first + step], "clip")
+    pool.over(range(0, count, step), job, out.size)
+    return out
 
 
 def _told(plan: _Plan, rank):
@@ -234,16 +254,17 @@ def _make_gather(params, ins, outs):
             inside = _inside(starts, bounds)
             if inside.all():
                 inside = None
-        if not single and (not fills or inside is not None):
-            starts = _clipped(starts, bounds)
         if crop is not None:
             x = x[crop]
         if permutation is not None:
             x = x.transpose(permutation)
+        flat = not single and places is not None and x.flags.c_contiguous
+        if not single and not flat and (not fills or inside is not None):
+            starts = _clipped(starts, bounds)
         if single:
             x = x.take(starts[..., plan.columns[0]], axis, mode="clip")
-        elif places is not None and x.flags.c_contiguous:
-            x = x.reshape(merged).take(places(starts), 0, mode="clip")
+        elif flat:
+            x = _looked_up(x.reshape(merged), starts, bounds, places)
         else:
             x = x[(*fancy(starts), ...)]
         x = x.reshape(landed)
