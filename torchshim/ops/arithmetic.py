@@ -7,6 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine.interpret import quotients
+from ..engine.interpret.rules import Spec
+from ..engine.interpret.shared import shared
 from . import promotion as P
 from .common import hypotenuse, is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
@@ -268,8 +271,14 @@ def _remainder_on_host(inst):
     if dtype.kind not in "iu" or inst.layout[0] is not T or inst.kinds not in ("", "i") or any([m.dtype != dtype for m in inst.in_metas]):
         return None
 
+    shape = inst.out_metas[0].shape
+    by_number = bool(shape) and [m.shape for m in inst.in_metas[1:]] in ([], [()]) and inst.in_metas[0].shape == shape
+    modulo = shared(quotients.modulo, [Spec(shape, dtype), Spec((), dtype)], Spec(shape, dtype)) if by_number else None
+
     def remainder(x, y):
         x, y = np.asarray(x), np.asarray(y).astype(dtype, copy=False)
+        if by_number and y:
+            return [modulo(x, y)]
         found = np.remainder(x, y)
         return [np.asarray(found if np.logical_and.reduce(y, None) else np.where(y == 0, x, found))]
     return remainder

@@ -8,6 +8,7 @@ from typing import Callable
 import numpy as np
 
 from .. import errorfunction
+from . import quotients
 from .rules import ELEMENTWISE, F32, F64, RULES, Make, Spec, category, elementwise, known_call, plain
 from .shared import alone, writes
 
@@ -278,21 +279,6 @@ elementwise("lt_to")(_compare_total_order(np.less))
 elementwise("le_to")(_compare_total_order(np.less_equal))
 
 
-def _divide_int(x, y):
-    quotient = np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor is truncation
-    return quotient if y.all() else np.where(y == 0, quotient.dtype.type(-1), quotient)
-
-
-def _divide_uint(x, y):
-    quotient = np.floor_divide(x, y)
-    return quotient if y.all() else np.where(y == 0, ~quotient.dtype.type(0), quotient)
-
-
-def _remainder_int(x, y):
-    remainder = np.fmod(x, y)
-    return remainder if y.all() else np.where(y == 0, x, remainder)
-
-
 def _by_kind(name: str, table: dict[str, Callable]) -> None:
     """An elementwise primitive with a different function for each category of dtype."""
 
@@ -308,46 +294,8 @@ def _by_kind(name: str, table: dict[str, Callable]) -> None:
     elementwise(name)(make)
 
 
-# squares of quotients of float32 numbers: below this, they and their products with the divisor are exact in float64
-_EXACT = 2.0 ** 54
-_BLOCK = 1 << 12           # elements of temporaries that stay in the processor's nearest memory
-_FEW_REMAINDERS = 64       # up to here the C library's remainders take less time than the passes
-
-
-def _remainder_float(x, y):
-    """C's fmod. For float32 by way of float64, where it is x - trunc(x / y) * y: NumPy's own loop asks the C library for each element."""
-    if x.dtype != F32 or x.shape != y.shape or x.size <= _FEW_REMAINDERS:
-        return np.fmod(x, y)
-    if x.size <= _BLOCK:
-        rest, divisor = x.astype(F64), y.astype(F64)
-        quotient = np.divide(rest, divisor)
-        np.trunc(quotient, quotient)
-        # the first is true of what is not finite, too
-        if not np.vdot(quotient, quotient) < _EXACT or not np.vdot(divisor, divisor) < np.inf:
-            return np.fmod(x, y)
-        quotient *= divisor
-        rest -= quotient
-        rest = rest.astype(F32)
-        return np.copysign(rest, x, rest)
-    result, x, y = np.empty(x.shape, F32), np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1)
-    flat, room = result.reshape(-1), np.empty((3, min(x.size, _BLOCK)), F64)
-    for start in range(0, x.size, _BLOCK):
-        of, by, to = x[start:start + _BLOCK], y[start:start + _BLOCK], flat[start:start + _BLOCK]
-        rest, divisor, quotient = room[:, :of.size]
-        rest[...], divisor[...] = of, by
-        np.divide(rest, divisor, quotient)
-        np.trunc(quotient, quotient)
-        if not quotient.dot(quotient) < _EXACT or not divisor.dot(divisor) < np.inf:
-            np.fmod(of, by, to)
-            continue
-        quotient *= divisor
-        np.subtract(rest, quotient, to, casting="same_kind")
-        np.copysign(to, of, to)
-    return result
-
-
-_by_kind("div", {"float": np.true_divide, "complex": np.true_divide, "int": _divide_int, "uint": _divide_uint})
-_by_kind("rem", {"float": _remainder_float, "int": _remainder_int, "uint": _remainder_int})
+_by_kind("div", {"float": np.true_divide, "complex": np.true_divide, "int": quotients.divide_int, "uint": quotients.divide_uint})
+_by_kind("rem", {"float": quotients.remainder_float, "int": quotients.remainder_int, "uint": quotients.remainder_int})
 
 
 def _shift_right(signed: bool) -> Make:
