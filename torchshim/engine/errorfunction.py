@@ -22,7 +22,7 @@ def polynomial(t, coefficients, times):
 T = (1.128379273373097, 0.10276906356667642, -0.00019184704657097904, -0.0006197716985137553, 8.7632798169256e-05, -5.667784923056121e-06,
      1.4181513032447918e-07)
 _T = [np.array(c, np.float32) for c in T]
-_BLOCK = 1 << 14           # elements that stay in the processor's nearest memory
+_BLOCK = 1 << 15           # elements that stay in the processor's near memory
 _LONG = 1 << 17            # of arrays that several threads may share, which would wait for each other at shorter ones
 
 

@@ -22,7 +22,7 @@ _ndarray = np.ndarray
 _BLOCK = 1 << 15           # elements of a block
 _ROWS = 1 << 16            # of a block of rows of which there are two arrays
 _TOGETHER = 8              # rows that BLAS adds in one way: in a block, those that are left over go another
-_STRETCH = 1 << 14         # of a block of which there are several copies
+_STRETCH = 1 << 15         # of a block of which there are several copies
 _LANES = 1 << 13           # rows up to this length have their squares added in lanes without loss
 _WIDE = any(["512" in name or name == "X86_V4" for name in np.show_config("dicts").get("SIMD Extensions", {}).get("found", ())])
 _SHORT = 1 << 11 if _WIDE else 400     # rows up to this length have their maximum found sooner by where it is: with AVX-512, longer ones
