@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine.interpret import quotients
+from ..engine.interpret import interpolated, quotients
 from ..engine.interpret.rules import Spec
 from ..engine.interpret.shared import shared
 from . import promotion as P
@@ -344,7 +344,18 @@ def check_lerp(self, end, weight):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
+def _lerp_on_host(inst):
+    layout, metas, m = inst.layout, inst.in_metas, inst.out_metas[0]
+    if layout[:2] != (T, T) or any([x.dtype != m.dtype for x in metas]) or any([x.shape != m.shape for x in metas[:2]]):
+        return None
+    number = len(metas) == 2 or not metas[2].shape
+    if (inst.kinds not in ("i", "f") if len(metas) == 2 else inst.kinds) or not number and metas[2].shape != m.shape:
+        return None
+    return interpolated.lerp(m.shape, m.dtype, number)
+
+
 @op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
+    host=_lerp_on_host,
     numbers=("weight",), kernel_numbers=True, wide_number=True, check=check_lerp, saves=("weight",),
     rule=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
               lambda out, self, end, weight, half: short(end - self, half)))
