@@ -14,8 +14,8 @@ def test_gathering_and_its_gradient(shape, taken, d):
     rng = np.random.default_rng(0)
     a, index = rng.normal(size=shape).astype("f"), rng.integers(0, shape[d], taken)
     crop = tuple(slice(None) if k == d else slice(n) for k, n in enumerate(taken))
-    np.testing.assert_array_equal(picks.gathered(a, d, index), np.take_along_axis(a[crop], index, d))
-    np.testing.assert_array_equal(picks.gathered_around(np.asfortranarray(a), d, index - shape[d]), np.take_along_axis(a[crop], index, d))
+    for x in (a, np.asfortranarray(a)):
+        np.testing.assert_array_equal(picks.gathered(x, d, index), np.take_along_axis(a[crop], index, d))
     ct = rng.integers(-9, 9, taken).astype("f")
     expected = np.zeros(shape, "f")
     for at in np.ndindex(*taken):

@@ -199,11 +199,6 @@ def _wrapped(self, dim, index):
     return jnp.where(index < 0, index + (self.shape[dim] if self.ndim else 1), index)
 
 
-GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0", saves=("self", "index"),
-    seen=lambda inst: dict(enumerate([m.shape for m in inst.in_metas])),                           # both are expanded
-    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"),
-                                       None])(
-    lambda self, dim, index: _gather(self, dim, _wrapped(self, dim, index)))
 def _gather_back_on_host(inst, plan):
     m, index = inst.in_metas
     if plan.args != (0, 1) or plan.outs or not m.ndim or not index.ndim:
@@ -212,9 +207,12 @@ def _gather_back_on_host(inst, plan):
     return scatter and (lambda self, index, ct: scatter(index, ct))
 
 
-GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0",
-    host_back=_gather_back_on_host, saves=("self", "index"),
-    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct), "sum"), None])(_gather)
+_gathers = functools.partial(op, plain_gradients=True, grad="GatherBackward0", host_back=_gather_back_on_host, saves=("self", "index"),
+    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct), "sum"), None])
+GATHER = _gathers("gather.along(Tensor self, int dim, Tensor index) -> Tensor")(_gather)
+# of a tensor and an index that were expanded to each other
+GATHER_EXPANDED = _gathers("gather.expanded(Tensor self, int dim, Tensor index) -> Tensor",
+    seen=lambda inst: dict(enumerate([m.shape for m in inst.in_metas])))(_gather)
 
 
 def _src(src, index):
@@ -581,7 +579,7 @@ MASKED_SELECT = op("masked_select.places(Tensor self, Tensor mask, Tensor places
 #: What NumPy picks, by operator, from an array it has at hand with indices that are known to be in range: functions of (array, layout,
 #: *indices) for operands with dimensions.
 AT_ONCE = {INDEX: lambda a, layout, *at: a[at], GATHER: lambda a, layout, index: picks.gathered(a, layout[1], index),
-           GATHER_WRAPPED: lambda a, layout, index: picks.gathered_around(a, layout[1], index),
+           GATHER_EXPANDED: lambda a, layout, index: picks.gathered(a, layout[1], index),
            INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
            MASKED_SELECT: lambda a, layout, mask, places: np.broadcast_to(a, layout[3]).ravel()[places]}
 

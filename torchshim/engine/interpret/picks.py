@@ -47,11 +47,6 @@ def gathered(a, d, index):
     return a.take(_flat(index, a.shape, index.shape, d))
 
 
-def gathered_around(a, d, index):
-    """`gathered` where the index may count from behind."""
-    return gathered(a, d, np.where(index < 0, index + a.shape[d], index) if index.size and index.min() < 0 else index)
-
-
 def _in_range(index, n):
     return not index.size or np.maximum.reduce(index.view(np.uint64), None) < n
 

@@ -559,7 +559,7 @@ def take_along_dim(input, indices, dim=None):
         in_range(indices, 0, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     elif n:
         indices = indices % n                  # as torch does, which so takes every index
-    return picked(I.GATHER_WRAPPED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
+    return picked(I.GATHER_EXPANDED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
 
 
 def _index_put(inplace, self, indices, values, accumulate=False):
