@@ -348,6 +348,11 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
 def _flat(one, spare):
     """A function of arrays of one shape that computes into a new one by blocks: `one` gets its block, theirs, and `spare` more."""
     def run(x, *others):
+        if x.size <= _FEW and x.__class__ is _ndarray and x.flags.c_contiguous and all([a.__class__ is _ndarray and a.shape == x.shape
+                                                                                      and a.flags.c_contiguous for a in others]):
+            out = np.empty_like(x)
+            one(out, x, *others, *[np.empty_like(x) for _ in range(spare)])
+            return [out]
         flat = [np.ascontiguousarray(a).reshape(-1) for a in (x, *others)]
         out = np.empty_like(flat[0])
         work = out.size << spare               # what needs room on the way takes that much longer
@@ -404,7 +409,7 @@ def gelu(x):
     """x Phi(x)."""
     if not _kept.small((x,)):
         return _gelu_of_many(x)
-    normal = np.empty(x.size, np.float32)
+    normal = np.empty(x.shape, np.float32)
     made = _flat(_gelu, 1)(x, normal)
     _kept.keep((x,), normal)
     return made

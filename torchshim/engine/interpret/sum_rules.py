@@ -143,17 +143,21 @@ def make_sum_of_products(params, ins, outs):
         def sum_of_all(x, y):
             return np.vdot(x, y) if x.flags.c_contiguous and y.flags.c_contiguous else total(x * y)
         return sum_of_all
-    others = (*(d for d, this in enumerate(summed[:-1]) if this), len(sizes) - 1)
+    others, all_blocks = (*(d for d, this in enumerate(summed[:-1]) if this), len(sizes) - 1), (*sizes[:-1], whole // block, block)
+    if whole == n:
+
+        def sum_of_blocks(x, y):
+            if not (x.flags.c_contiguous and y.flags.c_contiguous):
+                return total(x * y)
+            return np.add.reduce(np.vecdot(x.reshape(all_blocks), y.reshape(all_blocks)), others).reshape(out)
+        return sum_of_blocks
 
     def sum_of_products(x, y):
         if not (x.flags.c_contiguous and y.flags.c_contiguous):
             return total(x * y)
         x, y = x.reshape(sizes), y.reshape(sizes)
-        cut = (*sizes[:-1], whole // block, block)
-        result = np.vecdot(x[..., :whole].reshape(cut), y[..., :whole].reshape(cut))
-        result = np.add.reduce(result.reshape(*sizes[:-1], whole // block), others)
-        if whole < n:
-            result = result + np.add.reduce(x[..., whole:] * y[..., whole:], others)
+        result = np.vecdot(x[..., :whole].reshape(all_blocks), y[..., :whole].reshape(all_blocks))
+        result = np.add.reduce(result, others) + np.add.reduce(x[..., whole:] * y[..., whole:], others)
         return result.reshape(out)
 
     return sum_of_products
