@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import blas
 from .rules import F32, F64, known_call
+from .shared import shared
 
 _LONG = 1 << 11            # elements from which BLAS is faster than three loops of NumPy in float64
 _FEW = 1 << 12             # up to here float64 costs little; products of larger arrays are rounded before the sum
@@ -58,7 +59,7 @@ def _wide(x, y, z):
 
 def _twice(x, y, z):
     out = np.multiply(x, y)
-    return [np.add(out, z, out=out if out.__class__ is np.ndarray and out.shape else None)]
+    return np.add(out, z, out=out if out.__class__ is np.ndarray and out.shape else None)
 
 
 @functools.partial(known_call, name="multiply_add_of_memory")
@@ -72,4 +73,5 @@ def multiply_add(params, ins, outs):
         return _wide
     if x.shape == () and ins[1].shape == out.shape:
         return _adder(size, dtype) or (_wide if dtype == F32 else None)
-    return _twice
+    twice = shared(_twice, ins, out)
+    return lambda x, y, z: [twice(x, y, z)]
