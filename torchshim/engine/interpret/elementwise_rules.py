@@ -10,7 +10,7 @@ import numpy as np
 from .. import errorfunction
 from . import quotients
 from .rules import ELEMENTWISE, F32, F64, RULES, Make, Spec, category, elementwise, known_call, plain
-from .shared import alone, writes
+from .shared import alone, shared, writes
 
 # Below this many elements the loops that ml_dtypes and NumPy bring for narrow floats win over
 # three conversions; above it float32 arithmetic does.
@@ -580,7 +580,8 @@ def _truncation(dtype: np.dtype) -> Make:
         with np.errstate(all="ignore"):
             if old not in (F32, F64) or not (odd.astype(old).astype(dtype) == np.iinfo(dtype).min).all():
                 return None
-        return lambda x: [x.astype(dtype)]
+        cast = shared(_cast_to(dtype), ins, outs[0])
+        return lambda x: [cast(x)]
     return make
 
 
