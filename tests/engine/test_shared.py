@@ -13,6 +13,7 @@ from torchshim.engine.interpret.rules import Spec
 F32 = np.dtype(np.float32)
 CALLS = {
     "add": jnp.add, "chain": lambda x, y: jnp.tanh((x + y) * x - y * 2), "logistic": lambda x, y: jax.lax.logistic(x),
+    "rsqrt": lambda x, y: jax.lax.rsqrt(x),
     "divided": lambda x, y: 1 / y, "select": lambda x, y: jnp.where(x < y, x, 0), "sign": lambda x, y: jnp.sign(x),
     "bounded": lambda x, y: jnp.minimum(6, jnp.maximum(0, x)), "least": lambda x, y: jnp.minimum(x, y), "erf": lambda x, y: jax.lax.erf(x),
     "halves": lambda x, y: x.astype(jnp.bfloat16) * y.astype(jnp.bfloat16), "back": lambda x, y: x.astype(jnp.bfloat16).astype(jnp.float32),

@@ -110,10 +110,11 @@ def _logistic_by(exp, spec):
         return lambda x: 1 / (1 + exp(-x))
     one = np.ones((), spec.dtype)              # NumPy takes an array without dimensions faster than a number
 
-    def logistic(x):
-        y = exp(np.negative(x))
-        return np.divide(one, np.add(y, one, y), y)
-    return logistic
+    def logistic(x, out=None):
+        y = np.negative(x, out)
+        y = exp(y, y) if exp is np.exp else exp(y)
+        return np.divide(one, np.add(y, one, y), y if out is None else out)
+    return writes(logistic, 4)
 
 
 _exp, _tanh = _Rounded(np.exp, 1 << 14), _Rounded(np.tanh, 1 << 14)
@@ -124,6 +125,12 @@ _sin, _cos = _Rounded(np.sin, 1 << 8), _Rounded(np.cos, 1 << 8)
 _tan, _atan, _sinh, _cosh, _asin, _acos = [_Rounded(f, 1 << 14) for f in (np.tan, np.arctan, np.sinh, np.cosh, np.arcsin, np.arccos)]
 _atan2 = _Rounded(np.arctan2, 1 << 12)
 _logistic = _Rounded(np.exp, 1 << 14, _logistic_by)
+
+
+@functools.partial(writes, passes=2)
+def _rsqrt(x, out=None):
+    out = np.sqrt(x, out)
+    return np.divide(1, out, out) if x.shape else 1 / out
 
 
 # Of two equal operands the second, in both tiers: it shows in the sign of zeros. Most of NumPy's loops do that, not those of all
@@ -172,7 +179,7 @@ for _name, _fn, _kinds in [
     ("log2", np.log2, _INEXACT),
     ("log1p", _log1p, _INEXACT),
     ("sqrt", np.sqrt, _INEXACT),
-    ("rsqrt", lambda x: 1 / np.sqrt(x), _INEXACT),
+    ("rsqrt", _rsqrt, _INEXACT),
     ("cbrt", np.cbrt, _REAL),
     ("sin", _sin, _INEXACT),
     ("cos", _cos, _INEXACT),

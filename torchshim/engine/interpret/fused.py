@@ -574,9 +574,13 @@ def leaky_relu(dtype, slope=None):
             y = np.asarray(x * slope)
             return [np.asarray(np.maximum(x, y, out=y))]
         flat, out = np.ascontiguousarray(x).reshape(-1), np.empty(x.size, dtype)
-        for start in range(0, x.size, _BLOCK):
-            part, into = flat[start:start + _BLOCK], out[start:start + _BLOCK]
-            np.maximum(part, np.multiply(part, slope, into), out=into)
+        stretch = pool.BLOCK // 2 if pool.worth(x.size) else _BLOCK
+
+        def job(starts):
+            for start in starts:
+                part, into = flat[start:start + stretch], out[start:start + stretch]
+                np.maximum(part, np.multiply(part, slope, into), out=into)
+        pool.over(range(0, x.size, stretch), job, x.size)
         return [out.reshape(x.shape)]
     return run
 

@@ -10,9 +10,9 @@ from .. import pool
 from .rules import Spec
 
 
-def writes(fn):
-    """Mark a function that computes into `out` where it is given, as NumPy's ufuncs do."""
-    fn.into = True
+def writes(fn, passes=1):
+    """Mark a function that computes into `out` where it is given, as NumPy's ufuncs do, in so many passes."""
+    fn.into = passes
     return fn
 
 
@@ -27,7 +27,7 @@ class Shared:
     __slots__ = ("fn", "dtype", "into", "whole", "first")
 
     def __init__(self, fn, ins, out):
-        self.fn, self.dtype, self.into = fn, out.dtype, isinstance(fn, np.ufunc) or hasattr(fn, "into")
+        self.fn, self.dtype, self.into = fn, out.dtype, 1 if isinstance(fn, np.ufunc) else getattr(fn, "into", 0)
         self.whole = [s.shape == out.shape for s in ins]
         self.first = self.whole.index(True)
 
@@ -48,7 +48,7 @@ class Shared:
                 to[part] = fn(*given)
 
         def job(blocks):
-            if into:                           # at once: there is nothing on the way that is to stay near
+            if into == 1:                      # at once: there is nothing on the way that is to stay near
                 return one(slice(blocks[0].start, blocks[-1].stop))
             for part in blocks:
                 one(part)
@@ -61,4 +61,4 @@ def shared(fn, ins: list[Spec], out: Spec):
     if fn is None or hasattr(fn, "alone") or not any([s.shape for s in ins]) or any([s.shape not in ((), out.shape) for s in ins]):
         return fn
     made = Shared(fn, ins, out)
-    return made if out.size >= (2 * pool.WORTH if made.into else pool.WORTH) else fn       # a loop alone is as fast as memory is
+    return made if out.size >= (2 * pool.WORTH if made.into == 1 else pool.WORTH) else fn       # a loop alone is as fast as memory is
