@@ -250,3 +250,42 @@ def test_renorming_an_embedding_leaves_tangents_alone():
         w = fw.make_dual(torch.arange(16.0).reshape(4, 4), torch.ones(4, 4))
         out = torch.nn.functional.embedding(torch.tensor([[0, 1], [2, 2]]), w, max_norm=1.0)
         assert tangent(out).eq(1).all() and tangent(w).eq(1).all() and w[2].norm() < 1.01
+
+
+@pytest.mark.parametrize("primal, given", [
+    (torch.zeros(5)[1:], torch.arange(4.0)), (torch.zeros(5)[:4], torch.arange(4.0)), (torch.zeros(2, 3).t(), torch.arange(6.0).view(3, 2)),
+    (torch.zeros(2, dtype=torch.complex64).conj(), torch.tensor([1j, 2 + 1j])), (torch.zeros(2)._neg_view(), torch.arange(2.0)),
+    (torch.zeros(2), torch.arange(2.0)._neg_view()), (torch.zeros(3), torch.ones(1).expand(3))])
+def test_a_tangent_is_kept_as_its_primal_lies(primal, given):
+    """In a copy, where it sees another memory, or sees it otherwise."""
+    with fw.dual_level():
+        t = tangent(fw.make_dual(primal, given))
+        assert t is not given and torch.equal(t, given) and t.stride() == primal.stride() and t.storage_offset() == primal.storage_offset()
+        assert t.is_conj() == primal.is_conj() and t.is_neg() == primal.is_neg()
+        assert t.untyped_storage().nbytes() == primal.untyped_storage().nbytes()
+
+
+@pytest.mark.parametrize("primal, given", [
+    (torch.zeros(2, 3), torch.arange(6.0).view(2, 3)), (torch.zeros(1, 3), torch.arange(3.0).as_strided((1, 3), (7, 1))),
+    (torch.tensor([1.0]).as_strided((0,), (1,), 1), torch.tensor([1.0]).as_strided((0,), (1,), 2))])
+def test_a_tangent_that_lies_alike_is_kept_itself(primal, given):
+    """Dimensions of one element have any stride, and what has no elements lies anywhere, even behind its memory."""
+    with fw.dual_level():
+        assert tangent(fw.make_dual(primal, given)) is given
+
+
+@pytest.mark.parametrize("wants", [False, True])
+@pytest.mark.parametrize("push", [lambda t: t, lambda t: t * 2])
+def test_an_input_returned_as_it_is_wants_a_view_of_its_tangent(wants, push):
+    """Whether the Function has a history or not."""
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def jvp(ctx, t):
+            return push(t)
+    with fw.dual_level():
+        with pytest.raises(RuntimeError, match=r"returning a view \(or an input as-is\) but the jvp is not returning a view"):
+            Same.apply(fw.make_dual(torch.ones(2, requires_grad=wants), torch.ones(2)))

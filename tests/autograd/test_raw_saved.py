@@ -65,3 +65,9 @@ def test_lists_and_functions():
     assert x.grad.tolist() == [[3.0, 3.0]] * 2
     with pytest.raises(RuntimeError, match="after they have already been freed"):
         y.grad_fn._raw_saved_tensors
+
+
+def test_saved_tensors_are_not_made_by_hand():
+    """The class is there to be asked for."""
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+        torch.autograd.SavedTensor()

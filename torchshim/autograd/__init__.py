@@ -215,6 +215,7 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
 from . import decomposed, forward_ad, graph  # noqa: E402
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function  # noqa: E402
+from .raw_saved import SavedTensor  # noqa: E402
 from . import function, grad_mode  # noqa: E402
 from .variable import Variable  # noqa: E402
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402

@@ -5,6 +5,7 @@ costs anything.
 """
 from __future__ import annotations
 
+import sys
 import traceback
 
 from ..engine import context, warn
@@ -16,13 +17,18 @@ check_nan = True
 MOST = 100_000             # places remembered
 
 _places: dict = {}
+_parents: dict = {}        # number of a node that a backward made -> that of the node whose backward it was, and its name
 
 
 def note(node):
-    """Remember where a node was made."""
+    """Remember where a node was made, and by whose backward."""
     if len(_places) >= MOST:
         del _places[next(iter(_places))]
+        _parents.pop(next(iter(_parents), None), None)
     _places[node._ts_seq] = _stack()
+    parent = context.modes.get("backward of")
+    if parent is not None:
+        _parents[node._ts_seq] = parent
 
 
 def _noting(make_node):
@@ -53,13 +59,15 @@ def switch(now, nan=True):
     around_nodes("anomaly mode", _noting if on else None)
     if not on:
         _places.clear()
+        _parents.clear()
 
 
 def watched(apply):
     """`apply(node, box, mode)` that reports the forward line of a node that fails or makes nan."""
     def run(node, box, mode, part=None):
         try:
-            grads = apply(node, box, mode, part)
+            with context.mode("backward of", (node._ts_seq, node.name())):
+                grads = apply(node, box, mode, part)
         except Exception:
             _report(node)
             raise
@@ -83,11 +91,33 @@ def _has_nan(t):
 def _report(node):
     place = _places.get(node._ts_seq) or _places.get(getattr(getattr(node, "fn", None), "_ts_seq", None))     # fn: a write through a view
     if place is None:
-        warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+        _say(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
              "for more information.")
         return
-    lines = "".join(traceback.format_list([traceback.FrameSummary(*p) for p in place]))
-    warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{lines}")
+    _say(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{_lines(place)}")
+    parent = _parents.get(node._ts_seq)
+    while parent is not None:
+        seq, name = parent
+        if seq not in _places:
+            _say(f"\n\nPrevious calculation was induced by {name}. No forward pass information available. Enable detect anomaly during "
+                 "forward pass for more information.")
+            return
+        _say(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous calculation:\n"
+             f"{_lines(_places[seq])}")
+        parent = _parents.get(seq)
+
+
+def _lines(place):
+    return "".join(traceback.format_list([traceback.FrameSummary(*p) for p in place]))
+
+
+def _say(text):
+    """A warning; where warnings are errors it is printed, since another error is on its way."""
+    try:
+        warn(text)
+    except Warning as error:
+        error.__context__ = None
+        sys.excepthook(type(error), error, None)
 
 
 def set_anomaly_enabled(enabled, check_nan=True):

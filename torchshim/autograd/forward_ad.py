@@ -15,6 +15,8 @@ from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, meta_of
 from ..ops.batched_views import place
 from ..ops.views import ViewOp, ViewsOp
+from ..tensor.api.bind import FUNCTIONS
+from ..tensor.api.views import memory_of
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_only, sequence, unversioned
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
@@ -394,8 +396,27 @@ def make_dual(tensor, tangent, *, level=None):
     else:
         dual = detached(tensor)
         dual._ts_edge = forward_node()
-    here.put(dual._ts_edge, {0: tangent})
+    here.put(dual._ts_edge, {0: _laid_as(tensor, tangent)})
     return dual
+
+
+def _laid_as(tensor, tangent):
+    """The tangent as torch keeps it: itself where it sees as large a memory in the same way as its primal, else a copy that does."""
+    if tensor.is_sparse or tangent.is_sparse:
+        return tangent
+    m, t = meta(tensor), meta(tangent)
+    bits = tensor.is_conj(), tensor.is_neg()
+    size = memory_of(tensor) // m.dtype.itemsize
+    if (all([n < 2 or a == b for n, a, b in zip(m.shape, m.strides, t.strides)]) and (not m.numel or offset_of(tensor) == offset_of(tangent))
+            and bits == (tangent.is_conj(), tangent.is_neg()) and size == memory_of(tangent) // t.dtype.itemsize):
+        return tangent
+    with _plainly():
+        whole = FUNCTIONS["zeros"](size, dtype=tangent.dtype, device=tangent.device)
+        copy = whole.as_strided(m.shape, m.strides, offset_of(tensor))
+        copy = copy.conj() if bits[0] else copy
+        copy = copy._neg_view() if bits[1] else copy
+        with grad_mode(context.grad is True and tangent.requires_grad):
+            return copy.copy_(tangent)
 
 
 def unpack_dual(tensor, *, level=None):

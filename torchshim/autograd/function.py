@@ -316,6 +316,20 @@ def _check_transformable(cls, args, kwargs):
 VmapInfo = collections.namedtuple("VmapInfo", ["batch_size", "randomness"])
 
 
+def _unbatched_leaves(tree):
+    """A tree of arguments as whole batches, and where each leaf's batch lies (None: it is none)."""
+    if isinstance(tree, Tensor):
+        found = unbatched([tree])
+        return (tree, None) if found is None else (found[0][0], found[1][0])
+    if tree.__class__ is dict:
+        pairs = {k: _unbatched_leaves(x) for k, x in tree.items()}
+        return {k: t for k, (t, _) in pairs.items()}, {k: d for k, (_, d) in pairs.items()}
+    if tree.__class__ not in (list, tuple):
+        return tree, None
+    pairs = [_unbatched_leaves(x) for x in tree]
+    return tree.__class__([t for t, _ in pairs]), tree.__class__([d for _, d in pairs])
+
+
 def batched_forward(cls, *args, **kwargs):
     """The forward of a Function by its vmap staticmethod: on whole batches, outside of the vmap."""
     level, at = innermost_vmap(), [k for k, a in enumerate(args) if isinstance(a, Tensor)]
@@ -325,6 +339,9 @@ def batched_forward(cls, *args, **kwargs):
     full, dims = list(args), [None] * len(args)
     for k, t, d in zip(at, *found):
         full[k], dims[k] = t, d
+    for k, a in enumerate(args):
+        if a.__class__ in (list, tuple, dict) and a:           # which the graph does not look into, but vmap does
+            full[k], dims[k] = _unbatched_leaves(a)
     with below(level):
         made = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *full, **kwargs)
     expected = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
@@ -378,7 +395,7 @@ def _finish(ctx, o, nr, args, wants):
     differs = wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex())
     if any(o is a for a in args):
         with grad_mode(False):
-            o = o.view_as(o) if differs or not needs_grad(o) else o.detach()
+            o = o.view_as(o) if differs or not needs_grad(o) or forward_only(edge(o)) else o.detach()
     elif o._ts_edge is not None:
         o = o.detach()
     if differs:

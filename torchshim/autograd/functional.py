@@ -245,7 +245,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         if strict:
             _twice(gs)
         return tuple(g if g is not None else t * 0 for g, t in zip(gs, ts))
-    rows = jacobian(first, xs, create_graph, strict, vectorize and not strict, outer_jacobian_strategy)
+    rows = jacobian(first, xs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return rows[0][0] if single_in else rows
 
 

@@ -20,8 +20,10 @@ class SavedTensor:
     __module__ = "torchshim._C._autograd"
     __slots__ = ("_node", "_k")
 
-    def __init__(self, node, k):
-        self._node, self._k = node, k
+    def __init__(self, *place):
+        if not place:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+        self._node, self._k = place
 
     @property
     def data(self):

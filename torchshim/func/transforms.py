@@ -67,7 +67,7 @@ def _tensors(leaves):
 class _Run:
     """One call of the user's function on inner copies of the tensors in its arguments `which`."""
 
-    def __init__(self, func, args, which, kwargs=None, hooks=False, traced=False):
+    def __init__(self, func, args, which, kwargs=None, hooks=False, traced=False, later=False):
         if active_hooks() is not None and not hooks:
             raise RuntimeError(_HOOKS)
         self.on = context.grad is True         # whether the caller wants a history of the results
@@ -101,7 +101,8 @@ class _Run:
                 counted_with(leaves, [(t, c) for t, c in zip(self.ins, copies) if isinstance(t, TensorBase) and not t._ts_st.gen])
             self.own = [t for t in copies if isinstance(t, TensorBase) and t._ts_edge is True]
             own = [t for t in (*copies, *self.ins) if isinstance(t, TensorBase) and t._ts_edge is True]
-            self.deep = self.on and bool(outside(leaves, since, own))
+            self.led_out = outside(leaves, since, own) if self.on or later else ()
+            self.deep = self.on and bool(self.led_out)
 
     def close(self, closed=True):
         """Once the derivatives are there nothing goes to arguments that had no history: what only those would get is not kept for them."""
@@ -140,14 +141,15 @@ def _positions(argnums, n):
     which = (argnums,) if single else argnums
     if not which:
         raise RuntimeError("argnums must be non-empty")
-    if len(set(which)) != len(which):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     for k in which:
         if not isinstance(k, int):
             raise RuntimeError(f"argnum must be int, got: {type(k)}")
         if not -n <= k < n:
             raise RuntimeError(f"Got argnum={k}, but only {n} positional inputs")
-    return tuple([k % n for k in which]), single
+    which = tuple([k % n for k in which])
+    if len(set(which)) != len(which):
+        raise RuntimeError(f"argnums elements must be unique, got {which}")
+    return which, single
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
@@ -211,7 +213,7 @@ def _outputs(value, name):
 def vjp(func, *primals, has_aux=False):
     """(outputs, pull) with pull(cotangents) -> a tuple of gradients, one for each primal; (outputs, pull, aux) with
     `has_aux`."""
-    r = _Run(func, primals, tuple(range(len(primals))))
+    r = _Run(func, primals, tuple(range(len(primals))), later=True)
     value, aux = _pair(r.value, "vjp(f, *primals)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "vjp(f, *primals)")
 
@@ -227,6 +229,7 @@ def vjp(func, *primals, has_aux=False):
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of "
                                    f"{o.shape}.")
         r.close(False)
+        r.deep = context.grad is True and bool(r.led_out)      # whoever pulls says whether there is a history
         made = tree_unflatten(r.back(outs, cts, create_graph), r.form)
         r.close()
         return made
@@ -367,6 +370,8 @@ def _in_parts(f, rows, basis, chunk_size):
     """`rows(basis)`, or `f` batched over the rows of `basis` where that gives None; at most `chunk_size` of them at a time."""
     import torchshim as torch
     n = basis.shape[0]
+    if chunk_size == 1 and n:
+        return [torch.stack(p) for p in zip(*[f([row]) for row in basis])]
     if chunk_size is None or chunk_size >= n:
         return rows(basis) or batched(f, [basis], [0], "same")
     parts = [_in_parts(f, rows, basis.narrow(0, k, min(chunk_size, n - k)), None) for k in range(0, n, chunk_size)]

@@ -115,3 +115,29 @@ def test_strides_of_dimensions_of_one_element_are_kept():
     turned = torch.zeros(3, 4).t()
     assert turned.to(memory_format=torch.contiguous_format) is turned
     assert torch.nn.functional.conv2d(torch.zeros(2, 4, 5, 5), last).stride() == (150, 1, 30, 6)
+
+
+def test_lists_of_themselves():
+    """They are refused, and not followed to the end of the stack."""
+    a = [0]
+    a.append(a)
+    for data in (a, [[1, 2], a]):
+        with pytest.raises(TypeError, match="self-referential lists are incompatible"):
+            torch.tensor(data)
+    a = []
+    a.append(a)
+    with pytest.raises(ValueError, match="too many dimensions 'list'"):
+        torch.tensor(a)
+
+
+def test_views_of_nothing_behind_memory():
+    """What has no elements reaches nowhere."""
+    x = torch.tensor([1.0]).as_strided((2, 0), (1, 1), 7)
+    assert x.storage_offset() == 7 and x.sum() == 0
+
+
+@torch.inference_mode()
+def test_inference_tensors_that_say_they_require_grad_may_be_resized():
+    """Nobody follows them."""
+    x = torch.ones(1, 2, requires_grad=True)
+    assert x.resize_(1, 1).shape == (1, 1) and x.requires_grad

@@ -426,9 +426,12 @@ def _shape_of(seq, shape=()):
         if not len(seq):
             return tuple(out)
         try:
-            seq = seq[0]
+            first = seq[0]
         except Exception:
             raise ValueError(f"could not determine the shape of object type '{type(seq).__name__}'") from None
+        if first is seq:
+            raise ValueError(f"too many dimensions '{type(seq).__name__}'")
+        seq = first
 
 
 _PLAIN = {int, float, bool, complex}
@@ -454,6 +457,8 @@ def _flatten(seq, shape, depth, out, kinds):
                     if isinstance(seq, (str, bytes)):
                         raise TypeError(f"new(): invalid data type '{c.__name__}'")
                     if isinstance(seq, (list, tuple)):
+                        if any([x is seq for x in seq]):
+                            raise TypeError("new(): self-referential lists are incompatible")
                         inner = set()
                         _flatten(seq, _shape_of(seq), 0, [], inner)
                         inner = inner or {float}           # nothing is of the default dtype

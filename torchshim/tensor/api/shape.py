@@ -250,7 +250,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
         if memory_format.name == "preserve_format":
             raise RuntimeError("Unsupported memory formatPreserve")
     shape = ints(sizes, "resize_")
-    if self.requires_grad:
+    if self.requires_grad and not context.inference:
         raise RuntimeError("cannot resize variables that require grad")
     edge(self)                                 # a view that lost its history says so
     ask(self, "resize_")

@@ -507,7 +507,7 @@ def _from_memory(t, size, stride, at):
     last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
     item = here.dtype.itemsize
     room = memory_of(t)
-    if (last + 1) * item > room:
+    if all(size) and (last + 1) * item > room:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {room}")
     if here.dtype != root.dtype:
