@@ -1,4 +1,7 @@
 """Protects embeddings with sparse gradients and the optimizers that take them. The numbers are those of torch 2.13."""
+import subprocess
+import sys
+
 import pytest
 
 import torchshim as torch
@@ -90,3 +93,64 @@ def test_hooks_zeros_and_scaled_losses():
     scaler.scale(e(torch.tensor([1])).sum()).backward()
     scaler.step(optimizer)
     assert e.weight[1].tolist() == [1.5, 2.5] and e.weight[2].tolist() == [4.0, 5.0]
+
+
+def test_sparse_gradients_are_added_as_their_values_lie():
+    """Those of a sum lie on one element, and are strung together; others are walked through from the first place to the last."""
+    w, at = torch.ones(10, 2, requires_grad=True), torch.tensor([7, 1, 3])
+    for _ in range(2):
+        torch.nn.functional.embedding(at, w, sparse=True).sum().backward()
+    assert w.grad._indices().tolist() == [[7, 1, 3, 7, 1, 3]] and w.grad._values().eq(1).all()
+    w.grad = None
+    for _ in range(2):
+        torch.nn.functional.embedding(at, w, sparse=True).square().sum().backward()
+    assert w.grad._indices().tolist() == [[7, 1, 3]] and w.grad._values().eq(4).all()
+
+
+def test_leaves_do_not_share_sparse_gradients():
+    """A gradient that goes to two leaves is the first one's own; the other gets a copy."""
+    a, b = torch.ones(10, 3, requires_grad=True), torch.ones(10, 3, requires_grad=True)
+
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+    bags = torch.nn.functional.embedding_bag(torch.tensor([1, 2, 4]), Both.apply(a, b), torch.tensor([0, 2]), sparse=True)
+    bags.sum().backward()
+    a.grad._values().mul_(5)
+    assert b.grad._values().tolist() == [[0.5] * 3, [0.5] * 3, [1.0] * 3]
+
+
+@pytest.mark.parametrize("rows", [0, 10])
+def test_sparse_gradients_of_rows_without_elements(rows):
+    """They have no places."""
+    w = torch.ones(rows, 0, requires_grad=True)
+    torch.nn.functional.embedding(torch.tensor([[0, 2], [4, 4]][:rows], dtype=torch.int64), w, sparse=True).sum().backward()
+    assert w.grad.is_sparse and w.grad.shape == (rows, 0) and w.grad._indices().shape == (1, 0)
+
+
+def test_a_dense_gradient_with_a_history_joins_a_sparse_one():
+    """The sum is dense."""
+    p = torch.tensor([1.5, 1.5], requires_grad=True)
+    p.grad = torch.sparse_coo_tensor([[1, 1]], [1.0, 1.0], check_invariants=False)
+    p.backward(torch.tensor([1.5, 1.5]), create_graph=True)
+    assert p.grad.tolist() == [1.5, 3.5]
+
+
+@pytest.mark.parametrize("held, given, made", [(True, False, [1.0, 3.0]), (False, True, [1.0, 3.0]), (True, True, [0.0, 4.0]), (None, True, [0.0, 2.0])])
+def test_the_first_sparse_gradient_of_a_program(held, given, made):
+    """Backward passes do not know of sparse gradients before there is one: one that is assigned, or given to backward, counts."""
+    program = f"""
+import torchshim as torch
+sparse = lambda: torch.sparse_coo_tensor([[1, 1]], [1.0, 1.0], check_invariants=False)
+p = torch.ones(2, requires_grad=True)
+p.grad = {{True: sparse, False: lambda: torch.ones(2), None: lambda: None}}[{held}]()
+p.backward(sparse() if {given} else torch.ones(2))
+print(p.grad.to_dense().tolist())
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == str(made), done.stderr

@@ -607,7 +607,7 @@ def accumulate_grad(leaf, g, mode):
             if lain and g.meta.strides == m.strides:
                 lie_there(x.grad)
     elif mode.graph:
-        x.grad = old + g
+        x.grad = g + old if old.is_sparse and not g.is_sparse else old + g
     elif graph.loose_shapes and mode.tensor(g)._ts_meta.shape != meta(old).shape:
         old.add_(mode.tensor(g))               # refused, or summed as what it was
     else:
@@ -635,6 +635,8 @@ def make_cts(outputs, grads):
             raise AssertionError("Expected output to be a torch.Tensor")
         m = t._ts_meta
         if isinstance(g, Tensor):
+            if g.is_sparse:
+                graph.sparse = True
             gm = g._ts_meta
             if gm.shape != m.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {g.shape} and output[{k}] has a shape of "

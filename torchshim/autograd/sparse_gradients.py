@@ -84,6 +84,8 @@ class GradSparse(GradList):
             return False
         if old is None:
             x.grad = _kept(g)
+            if g.__class__ is Sparse:
+                _held(g)                       # the next leaf that gets it
         elif old.__class__ is Sparse and g.__class__ is not Sparse:
             x.grad = (wrap(g) + old).detach()
         elif old.__class__ is Sparse:

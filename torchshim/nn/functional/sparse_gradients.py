@@ -14,7 +14,9 @@ from ...tensor.sparse.base import host
 
 def _rows(indices, rows, weight_shape, padding_idx):
     """A sparse tensor: row k of `rows` belongs to the weight's row indices[k]; none to padding_idx."""
-    if padding_idx >= 0:
+    if not rows.numel():
+        indices, rows = indices[:0], rows.new_empty(0, weight_shape[1])
+    elif padding_idx >= 0:
         kept = np.flatnonzero(host(indices) != padding_idx)
         if len(kept) < indices.shape[0]:
             kept = tensor_from(kept, indices._ts_meta.device)
@@ -34,7 +36,7 @@ class _Embedding(Function):
         if ctx.scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         indices, = ctx.saved_tensors
-        return _rows(indices.reshape(-1), g.reshape(-1, ctx.shape[1]), ctx.shape, ctx.padding_idx), None, None, None, None
+        return _rows(indices.reshape(-1), g.reshape(indices.numel(), ctx.shape[1]), ctx.shape, ctx.padding_idx), None, None, None, None
 
 
 class _EmbeddingBag(Function):

@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from ...engine import TRACED, context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
-from . import dispatch, host, settings, storage
+from . import dispatch, graph, host, settings, storage
 from .device import device as as_device, from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
@@ -299,6 +299,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError(f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. "
                                "Please ensure that the gradient and the tensor are the same size")
         log_grad(self)
+        if g.is_sparse:
+            graph.sparse = True                # backward passes may meet it
         self._ts_more().grad = g
 
     @grad.deleter

@@ -78,11 +78,11 @@ def _sum_checked(a, b, alpha):
 
 
 def strung(a, b):
-    """The sum of two gradients, without history: the values of both, one behind the other, unless their places are the same or in order."""
-    return _sum(plain(a), plain(b), 1, False)
+    """The sum of two gradients, without history: the values of both, one behind the other, unless their places are in order."""
+    return _sum(plain(a), plain(b), 1)
 
 
-def _sum(a, b, alpha, merge=True):
+def _sum(a, b, alpha):
     """a + alpha * b without history."""
     dtype = promote_types(a.dtype, b.dtype)
     if not is_sparse(a):
@@ -94,15 +94,16 @@ def _sum(a, b, alpha, merge=True):
         return a.to(dtype) + _dense(b).to(dtype) * alpha
     x, y = a._vals.to(dtype), b._vals.to(dtype)
     y = y if alpha == 1 else y * alpha
-    if a._vals.shape == b._vals.shape and same_places(a, b):
+    walked = a._coalesced and b._coalesced or x.is_contiguous() and y.is_contiguous()       # both from the first to the last
+    if (walked or a._layout is not COO) and a._vals.shape == b._vals.shape and same_places(a, b):
         return like(a, x + y, coalesced=a._coalesced and b._coalesced)
     if a._layout is not COO:
         return compressed_by(_sum(to_coo(a), to_coo(b), alpha), a)
     if not b._vals.shape[0]:
-        return like(a, x)
+        return like(a, x.clone())
     if not a._vals.shape[0]:
-        return like(b, y)
-    if a._coalesced and b._coalesced or merge and x.is_contiguous() and y.is_contiguous() and not a.is_meta:
+        return like(b, y.clone())
+    if walked and not a.is_meta or a._coalesced and b._coalesced:
         return _merged(a, b, x, y)
     return made(COO, (F["cat"]([a._index[0], b._index[0]], 1),), F["cat"]([x, y]), a._ts_meta.shape, False)
 
