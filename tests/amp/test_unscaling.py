@@ -30,3 +30,36 @@ def test_short_gradients_are_divided_by_the_factor_itself():
     """Not by a factor that is rounded to their dtype; and what was found before stays found."""
     g, inf = unscaled(torch.tensor([200.0, 3.0], dtype=torch.bfloat16), 1 / 3, found=1.0)
     assert g.tolist() == [66.5, 1.0] and inf == 1.0
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_an_optimizer_that_scales_back_itself(before):
+    """It finds the factor and what was found beside its parameters while it steps; gradients stay as they are."""
+    class Own(torch.optim.SGD):
+        _step_supports_amp_scaling = True
+
+        def step(self):
+            return self.grad_scale, self.found_inf
+    scaler, p = torch.amp.GradScaler("cpu", init_scale=4.0), torch.nn.Parameter(torch.ones(2))
+    opt = Own([p], lr=1.0)
+    scaler.scale((p * 2).sum()).backward()
+    if before:
+        scaler.unscale_(opt)
+    scale, found = scaler.step(opt)
+    scaler.update()
+    assert (scale is None if before else scale == 4) and found == 0 and not hasattr(opt, "grad_scale") and not hasattr(opt, "found_inf")
+    assert p.grad.tolist() == ([2.0, 2.0] if before else [8.0, 8.0])
+
+
+def test_an_optimizer_that_is_given_the_scaler():
+    """As torch did once: with a warning that it will not."""
+    class Given(torch.optim.SGD):
+        _step_supports_amp_scaling = True
+
+        def step(self, grad_scaler=None):
+            return grad_scaler
+    scaler, p = torch.amp.GradScaler("cpu", init_scale=4.0), torch.nn.Parameter(torch.ones(2))
+    opt = Given([p], lr=1.0)
+    scaler.scale((p * 2).sum()).backward()
+    with pytest.warns(FutureWarning, match="GradScaler is going to stop passing itself as a keyword argument"):
+        assert scaler.step(opt) is scaler

@@ -1,6 +1,8 @@
 """torch.nn.attention: the choice of a kernel is kept for a block and changes nothing but what is refused."""
 import pickle
 
+import warnings
+
 import pytest
 
 import torchshim as torch
@@ -68,3 +70,22 @@ def test_the_old_block_warns_and_switches():
         with torch.backends.cuda.sdp_kernel(enable_flash=False):
             assert not torch.backends.cuda.flash_sdp_enabled() and torch.backends.cuda.math_sdp_enabled()
     assert torch.backends.cuda.flash_sdp_enabled()
+
+
+@pytest.mark.parametrize("q, k, v, gqa, why", [
+    ((1, 4, 3, 8), (2, 4, 3, 8), (2, 4, 3, 8), False, "to have the same batch_size. Query.sizes(): [1, 4, 3, 8], Key.sizes(): [2, 4, 3, 8]"),
+    ((2, 4, 3, 8), (2, 1, 3, 8), (2, 1, 3, 8), False, "to have the same num_heads. Query.sizes(): [2, 4, 3, 8], Key sizes(): [2, 1, 3, 8]"),
+    ((2, 4, 3, 8), (2, 4, 3, 8), (2, 2, 3, 8), True, "require key and value to have the same num_heads and batch_size but got: Key sizes"),
+    ((2, 3, 3, 8), (2, 2, 3, 8), (2, 2, 3, 8), True, "The number of heads in key/value must divide number of heads in query.Got input Key"),
+    ((2, 4, 3, 8), (2, 2, 3, 8), (2, 2, 3, 8), True, None)])
+def test_fused_kernels_do_not_broadcast(q, k, v, gqa, why):
+    """Batches and heads have to be as many, or to be shared as enable_gqa says."""
+    with warnings.catch_warnings(record=True) as told, torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+        warnings.simplefilter("always")
+        call = lambda: torch.nn.functional.scaled_dot_product_attention(torch.ones(q), torch.ones(k), torch.ones(v), enable_gqa=gqa)
+        if why is None:
+            assert call().shape == q and not told
+        else:
+            with pytest.raises(RuntimeError, match="No available kernel"):
+                call()
+            assert why in str(told[-1].message)

@@ -119,13 +119,33 @@ class GradScaler:
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if getattr(optimizer, "_step_supports_amp_scaling", False) and "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            raise NotImplementedError("torchshim: optimizers whose step takes a grad_scaler")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            result = self._step_of_scaled(optimizer, state, args, kwargs)
+            state["stage"] = OptState.STEPPED
+            return result
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         assert len(state["found_inf_per_device"]) > 0, "No inf checks were recorded for this optimizer."
         result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
+        return result
+
+    def _step_of_scaled(self, optimizer, state, args, kwargs):
+        """The step of an optimizer that scales gradients back itself: it is given this scaler, or it finds the factor and whether something
+        was not finite in its attributes `grad_scale` (None where they are scaled back already) and `found_inf`."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future "
+                          "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer "
+                          "use them directly.", FutureWarning, stacklevel=3)
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
+        if state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
+        scale = self._get_scale_async()
+        optimizer.found_inf = sum([found.to(scale.device) for found in state["found_inf_per_device"].values()])
+        before = getattr(optimizer, "grad_scale", None)
+        optimizer.grad_scale = before if state["stage"] is OptState.UNSCALED else scale if before is None else scale * before
+        result = optimizer.step(*args, **kwargs)
+        del optimizer.grad_scale, optimizer.found_inf
         return result
 
     def update(self, new_scale=None):

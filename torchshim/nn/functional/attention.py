@@ -18,22 +18,45 @@ allowed = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "m
 _C_TYPES = {"int32": "int"}
 
 
-def _check_allowed(q, k, v, dropout_p):
+_BROADCAST = "To broadcast dense inputs, try using unsqueeze and expand_to before passing them into the kernel."
+
+
+def _unequal(q, k, v, enable_gqa):
+    """Why torch's fused kernels do not take these batches and heads, or None: they do not broadcast."""
+    sizes = [list(m.shape) for m in (q, k, v)]
+    if len({s[0] for s in sizes}) > 1:
+        return ("For dense inputs, both fused kernels require query, key and value to have the same batch_size. Query.sizes(): "
+                f"{sizes[0]}, Key.sizes(): {sizes[1]}, Value.sizes(): {sizes[2]} instead. {_BROADCAST}")
+    if not enable_gqa and len({s[1] for s in sizes}) > 1:
+        return ("For dense input, both fused kernels require query, key and value to have the same num_heads. Query.sizes(): "
+                f"{sizes[0]}, Key sizes(): {sizes[1]}, Value sizes(): {sizes[2]} instead. {_BROADCAST}")
+    if sizes[1][1] != sizes[2][1]:
+        return (f"Both fused kernels require key and value to have the same num_heads and batch_size but got: Key sizes: {sizes[1]}, Value "
+                f"sizes: {sizes[2]}, Query sizes: {sizes[0]} instead.")
+    if not sizes[1][1] or sizes[0][1] % sizes[1][1]:
+        return ("The number of heads in key/value must divide number of heads in query.Got input Key sizes(): "
+                f"{sizes[1][1]}, Value sizes(): {sizes[2][1]}, Query sizes(): {sizes[0][1]} instead.") if enable_gqa else None
+    return None
+
+
+def _check_allowed(q, k, v, dropout_p, enable_gqa):
     """torch's error where nothing that is allowed takes the arguments, with its reasons as warnings."""
     if not allowed["flash"]:
         raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
                            "kernel and the fused kernels.")
     dims, sizes = (q.ndim, k.ndim, v.ndim), (q.shape[-1], k.shape[-1], v.shape[-1])
     why = None
-    if P.kind_of(q.dtype) != 2:
+    if dropout_p > 0:
+        why = "Both fused kernels do not support non-zero dropout."
+    elif P.kind_of(q.dtype) != 2:
         said = [P.cpp_name(m.dtype) for m in (q, k, v)]
         why = ("Expected query, key and value to all be of dtype: {Float, Double, BFloat16, Half}. Got "
                f"Query dtype: {said[0]}, Key dtype: {said[1]}, and Value dtype: {said[2]} instead.")
     elif dims != (4, 4, 4):
         why = ("All fused kernels requires query, key and value to be 4 dimensional, but got Query dim: "
                f"{dims[0]}, Key dim: {dims[1]}, Value dim: {dims[2]} instead.")
-    elif dropout_p > 0:
-        why = "Both fused kernels do not support non-zero dropout."
+    elif (unequal := _unequal(q, k, v, enable_gqa)) is not None:
+        why = unequal
     elif len(set(sizes)) > 1:
         why = ("Flash attention requires q,k,v to have the same last dimension. Got "
                f"Query.size(-1): {sizes[0]}, Key.size(-1): {sizes[1]}, Value.size(-1): {sizes[2]} instead.")
@@ -64,7 +87,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         if is_causal:
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not allowed["math"]:
-        _check_allowed(q, k, v, dropout_p)
+        _check_allowed(q, k, v, dropout_p, enable_gqa)
     of = P.kind_of(q.dtype)
     if of != 2:
         if 0 in (*q.shape[:-1], k.shape[-2], v.shape[-1]):
