@@ -381,3 +381,16 @@ def test_a_view_of_what_left_for_other_memory_still_counts_with_it(n, write):
     assert view._version == 1
     with pytest.raises(RuntimeError, match=rf"\[torch.DoubleTensor \[{n}\]\], which is output 0 of AsStrided, is at version 1; expected"):
         y.backward()
+
+
+@pytest.mark.parametrize("f, name", [
+    (lambda x, c: x.exp() * c, "AsStrided"), (lambda x, c: x * x, "AsStrided"), (lambda x, c: x / c, "AsStrided"),
+    (lambda x, c: torch.outer(x, c), "AsStrided"), (lambda x, c: x.sin(), "Mul"), (lambda x, c: x.dot(c), "Mul"),
+    (lambda x, c: x ** 2, "Mul"), (lambda x, c: x.atan2(c), "Mul")])
+def test_forward_formulas_read_views_of_the_operands_and_tangents_as_they_are(f, name):
+    """Which of the two backward tells of goes by the order in which torch's formula saved them."""
+    x = torch.tensor([.5, -1., 2.], dtype=torch.float64, requires_grad=True) * 1
+    made = torch.func.jvp(lambda y: f(y, x), (x,), (x,))[1]
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match=rf"\[torch.DoubleTensor \[3\]\], which is output 0 of {name}, is at version 1; expected version 0"):
+        made.sum().backward()

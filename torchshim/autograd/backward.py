@@ -26,7 +26,7 @@ from . import anomaly_mode, node_hooks
 from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
-from .saved import RELEASED, Entrance, end_of, residuals, saved_tensors
+from .saved import RELEASED, Entrance, as_primal, end_of, residuals, saved_tensors
 from .second_order import correct, of_part, part_of
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
@@ -89,8 +89,13 @@ class GradTensors:
         if isinstance(node, Entrance):
             return cts
         plan, given, nums = of_part(node, part, saved_tensors(node, saved))
-        given = given + cts
-        r = apply(plan.vjp.pushed() if "pushing" in context.modes else plan.vjp, given, (), nums, plan.vjp_kinds)
+        if "pushing" in context.modes:         # torch's forward formulas read views of the operands
+            n = len(plan.args)
+            given = [as_primal(t) for t in given[:n]] + given[n:] + cts
+            r = apply(plan.vjp.pushed(), given, (), nums, plan.vjp_kinds)
+        else:
+            given = given + cts
+            r = apply(plan.vjp, given, (), nums, plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
         correct(node, plan, given, made)
         passed = plan.passed

@@ -12,10 +12,10 @@ from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import RELEASED, UNWRAPPED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere, look
-from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, version as counted, without_history, without_number
+from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, version as counted, without_history, without_number
 from ..tensor.core.storage import known_by, moved_from, read_steps, was_rewritten
 from ..tensor.core.tensor import tensor_from
-from ..tensor.core.view import tensor_on
+from ..tensor.core.view import alias, tensor_on
 from . import anomaly_mode
 from .second_order import by_comparison
 
@@ -129,6 +129,20 @@ def tensor_at(value, e, place=None):
     return t
 
 
+_PRIMAL = object()         # View.creation, and what a guard tells, of a view that a forward formula reads
+
+
+def as_primal(t):
+    """An operand as torch's forward formulas read it: a view of it, which has the operand's own history here."""
+    e = edge(t)
+    if e is None:
+        return t
+    y = alias(t, offset_of(t))
+    y._ts_edge = accumulator(t) if e is t else e
+    y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, _PRIMAL
+    return y
+
+
 def modified_error(meta, now, expected, producer=None, nr=0):
     """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
     made = f", which is output {nr} of {without_number(producer)}," if producer else ""
@@ -160,6 +174,10 @@ def residuals(node, only=None):
             continue
         seen = getattr(node._ts_inst.op, "seen", None)
         shape = seen(node._ts_inst).get(args[k], ()) if seen else ()
+        if about is _PRIMAL and st.version != version:         # what is made of it comes after the tangent, which is read as it is
+            last = not _is_product(node._ts_inst.op, _SELF_FIRST)
+            wrong.append(("primal" * last, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, "AsStrided")))
+            continue
         e = node._ts_next[args[k]]
         if isinstance(e, TensorBase) and "_done" in e.__dict__ and not _read_itself(node._ts_inst.op):
             continue
@@ -208,7 +226,17 @@ _PRODUCTS = frozenset("mul div true_divide matmul mm bmm mv dot vdot linear addm
 def _read_itself(op):
     """Whether torch's gradient saves an operand without history as it is, not what it makes of it."""
     op = op.op if op.__class__ is Batched else op
-    return op.__class__ is not VjpOp or op.inst.op.name.rstrip("_") in _PRODUCTS
+    return op.__class__ is not VjpOp or _is_product(op)
+
+
+_SELF_FIRST = frozenset(("dot", "vdot", "mv"))      # whose other operand has a name that comes after `self`
+
+
+def _is_product(op, but=()):
+    """Whether a gradient, or the gradient of one, is a product with the operands themselves; of other operators than `but`."""
+    while op.__class__ in (Batched, VjpOp):
+        op = op.op if op.__class__ is Batched else op.inst.op
+    return op.name.rstrip("_") in _PRODUCTS and op.name not in but
 
 
 def _followed(st, t=None):
