@@ -586,3 +586,9 @@ def test_the_slope_of_copysign_is_a_quotient_with_a_hole():
         g, = torch.autograd.grad(torch.copysign(x, other).sum(), x, create_graph=True)
         again, = torch.autograd.grad(g.sum(), x)
         assert g[0] == 0 and repr(again.tolist()) == "[nan, 0.0, 0.0]"
+
+
+def test_a_layer_of_what_is_no_matrix_is_refused_however_the_input_lies():
+    x = torch.ones(3, 2, 2).swapaxes(0, -1)
+    with pytest.raises(RuntimeError, match="^both arguments to linear need to be at least 1D, but they are 3D and 0D"):
+        torch.nn.functional.linear(x, torch.ones(()))

@@ -509,7 +509,7 @@ def _check_linear(input, weight, bias):
             input.ndim == 2 or one_matrix(input, bias)):
         raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
     stacked = input.ndim > 2 and not input.contiguous
-    if stacked and input.shape[-1] == weight.shape[-1] and not leading_is_one(input):
+    if stacked and weight.ndim and input.shape[-1] == weight.shape[-1] and not leading_is_one(input):
         refuse_bool(input, "bmm", *input.shape, *weight.shape)
     if bias is None or weight.ndim != 2 or input.dtype != weight.dtype:
         return
