@@ -159,6 +159,16 @@ def _lerp(inplace):
     return each
 
 
+def _refuse_lazy(tensors, args, name):
+    """torch's refusal to write lists with what is seen conjugated or negated, after what the graph refuses."""
+    views = [t for t in tensors if isinstance(t, Tensor) and t._ts_view is not None]
+    what = "conjugate" if any([t.is_conj() for t in views]) else "negation" if any([t.is_neg() for t in views]) else None
+    if what is not None and all([isinstance(t, Tensor) for t in tensors]):
+        _refuse(tensors, args[0] if args else ())
+        raise RuntimeError(f" fallback doesn't currently support mutable TensorLists with {what} inputs. Please materialize all the {what} "
+                           f"input tensor(s) in the mutable TensorList inputs before calling aten::{name}")
+
+
 def _in_place(function):
     """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice
     gets its last node, with the history of before (a view all of them); what was saved of results is the last one's. And it counts all
@@ -167,6 +177,7 @@ def _in_place(function):
     def each(self, *args, **kwargs):
         if not isinstance(self, (list, tuple)):
             return function(self, *args, **kwargs)
+        _refuse_lazy(self, args, function.__name__)
         if not context.grad:
             return function(self, *args, **kwargs)
         owners = [t for t in self if isinstance(t, Tensor)]

@@ -592,3 +592,12 @@ def test_a_layer_of_what_is_no_matrix_is_refused_however_the_input_lies():
     x = torch.ones(3, 2, 2).swapaxes(0, -1)
     with pytest.raises(RuntimeError, match="^both arguments to linear need to be at least 1D, but they are 3D and 0D"):
         torch.nn.functional.linear(x, torch.ones(()))
+
+
+@pytest.mark.parametrize("imaginary, what", [(False, "conjugate"), (True, "negation")])
+@pytest.mark.parametrize("name, others", [("zero_", ()), ("add_", (1,)), ("neg_", ())])
+def test_lists_of_what_is_seen_conjugated_are_not_written(name, others, imaginary, what):
+    x = torch.complex(torch.ones(2), torch.ones(2)).conj()
+    with pytest.raises(RuntimeError, match=f"^ fallback doesn't currently support mutable TensorLists with {what} inputs.*aten::_foreach_{name}$"):
+        getattr(torch, "_foreach_" + name)([torch.ones(2), x.imag if imaginary else x], *others)
+    assert x.tolist() == [1 - 1j, 1 - 1j]
