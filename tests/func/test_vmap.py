@@ -155,3 +155,14 @@ def test_forward_derivatives_of_what_was_mapped_in_chunks():
     torch.testing.assert_close(slopes, torch.diag(1 - torch.tanh(torch.sin(x)) ** 2))
     g, = torch.autograd.grad(slopes.sum(), x)
     torch.testing.assert_close(g, -2 * torch.tanh(y) * (1 - torch.tanh(y) ** 2) * torch.cos(x))
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, y: torch.select_scatter(x, y, 0, 1), lambda x, y: torch.diagonal_scatter(x, y),
+    lambda x, y: torch.slice_scatter(x, y[None], 0, 1, 2), lambda x, y: torch.quantile(x, y.abs() / 4, 0),
+    lambda x, y: torch.nanquantile(x, y[0].abs() / 4, 0), lambda x, y: torch.func.grad(lambda a, b: torch.kron(a, b).sin().sum())(x, y),
+    lambda x, y: torch.func.grad(lambda a, b: torch.diagonal_scatter(a, b).sin().sum(), (0, 1))(x, y)[0]])
+def test_only_the_second_operand_is_batched(f):
+    """What is written differs, not what it is written to; what is kept needs no `.data`."""
+    x, ys = torch.arange(9.0).view(3, 3).sin(), torch.tensor([[1.0, -2.0, 3.0], [0.5, 1.5, -0.5]])
+    assert torch.allclose(torch.func.vmap(f, (None, 0))(x, ys), torch.stack([f(x, y) for y in ys]))

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from . import promotion as P
+from .arithmetic import named
 from .common import is_complex, is_float, length
 from .layout import chosen
 from .registry import op
@@ -14,7 +15,8 @@ def compare(name, f, doc, aliases=(), refuses=None):
     def body(self, other):
         return f(self, other)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self, Tensor other) -> Tensor", promote="compare", inplace="method", aliases=aliases, refuses=refuses)(body)
+    return op(f"{name}(Tensor self, Tensor other) -> Tensor", promote="compare", inplace="method", aliases=aliases, refuses=refuses,
+              inplace_grad=named((name.capitalize(), 1, 0)))(body)
 
 
 eq = compare("eq", lambda a, b: a == b, "self == other for each element.")

@@ -41,7 +41,8 @@ sizes: the static parameters (`int` or `int[]`) that are sizes, which change as 
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
   multiple: some dimensions are so many times another, as a cell's gates are.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
-  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name;
+  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name,
+  or that name as a function of the Instance;
   inplace_keeps: torch keeps its result then, which so must not be written. overlap="fill": `f_` may write to
   elements that lie in one place (tensor/core/write.py); a function of (operator, target, layout): what it does to them (None: nothing of
   its own). out=False: no out= form;
@@ -527,6 +528,7 @@ class InplaceOp(Operator):
         self.saves = (lambda inst, wrt: (0,)) if op.inplace_keeps else op.saves
         self.elementwise = op.elementwise
         self.back_refuses, self.grad_back, self.grad_for, self.twice_looks = op.back_refuses, op.grad_back, op.grad_for, op.twice_looks
+        self.unfollowed = op.grad is None and op.inplace_grad is None
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()
@@ -553,6 +555,10 @@ class InplaceOp(Operator):
         return self.bound(base, metas[0])
 
     build_half = build
+
+    def named(self, base):
+        name = self.op.inplace_grad
+        return name(base) if callable(name) else name or base.grad_fn_name
 
     def check_cast(self, made, target, layout):
         if not P.can_cast(made, target):
@@ -583,7 +589,7 @@ class InplaceOp(Operator):
             wide = half.wide_of(base)
             full = Instance(self, wide.layout, inplace(wide.fn), wide.in_metas, wide.kinds, target.device, (target.strides,))
             full.diff_ins, full.wide = wide.diff_ins, half.ROUNDED
-            full.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
+            full.grad_fn_name = self.named(base)
             return half.narrowed(full, base.layout, base.in_metas, [target.dtype])
         if base.known and made.dtype == target.dtype and not self.op.inplace_keeps:      # it computes the same, and keeps the same
             inst = Instance(self, base.layout, base.fn, base.in_metas, base.kinds, target.device, (target.strides,),
@@ -593,7 +599,7 @@ class InplaceOp(Operator):
             common = self.op.common_dtype(base.layout, base.in_metas)
             inst = Instance(self, base.layout, inplace(base.fn), base.in_metas, base.kinds, target.device, (target.strides,),
                             **self.op.alike(base.layout, common, inplace))
-        inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
+        inst.grad_fn_name = self.named(base)
         inst.diff_ins = base.diff_ins
         return inst
 

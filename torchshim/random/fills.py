@@ -253,6 +253,18 @@ def _is_number(x):
     return isinstance(x, TensorBase) and not x._ts_meta.shape and not x.requires_grad
 
 
+def _parameter(t):
+    """The numbers of a tensor that draws depend on; on the meta device, where none are drawn, zeros of its shape."""
+    m = t._ts_meta
+    return np.broadcast_to(np.zeros((), m.dtype), m.shape) if m.device == "meta" else t.detach()._ts_host()
+
+
+def _undrawn(t, dtype=None, shape=None, strides=None):
+    """On the meta device what a draw with the parameters `t` would be, else None."""
+    m = t._ts_meta
+    return wrap(value_of(None, meta_of(m.shape if shape is None else shape, dtype or m.dtype, "meta", strides))) if m.device == "meta" else None
+
+
 @function(method=False)
 @with_batches
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
@@ -271,8 +283,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
         shape = sizes_of("normal", (size,))
         t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), shape, d, where, strides=lying(out, shape))
         return delivered("normal", t, out, requires_grad, layout)
-    m = mean.detach()._ts_host() if isinstance(mean, TensorBase) else mean
-    w = std.detach()._ts_host() if isinstance(std, TensorBase) else None
+    m = _parameter(mean) if isinstance(mean, TensorBase) else mean
+    w = _parameter(std) if isinstance(std, TensorBase) else None
     first = mean if isinstance(mean, TensorBase) else std
     s = stream(generator, first._ts_meta.device)
     if w is not None and w.dtype.kind == "c":
@@ -314,7 +326,7 @@ def bernoulli(input, p=None, *, generator=None):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(m.dtype)}\'')
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
-    probs = input.detach()._ts_host()
+    probs = _parameter(input)
     fill = lambda n, c: s.bernoulli_tensor(probs.ravel(), m.dtype)
     if input.requires_grad and context.grad:           # a gradient of zeros
         return refill(input.clone(), fill, "BernoulliBackward0")
@@ -328,6 +340,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     m = input._ts_meta
     if m.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if m.device == "meta":
+        return _undrawn(input, P.int64, (*m.shape[:-1], num_samples))
     w = input.detach()._ts_host()
     out = stream(generator, m.device).multinomial(w, num_samples, replacement, None if m.contiguous else like_strides(m, None))
     return tensor_from(np.ascontiguousarray(out), m.device)
@@ -337,7 +351,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 @with_batches
 def poisson(input, generator=None):
     """Poisson counts with the rates of input."""
-    a, device = input.detach()._ts_host(), input._ts_meta.device
+    a, device = _parameter(input), input._ts_meta.device
+    if device == "meta" and not (input.requires_grad and context.grad):
+        return _undrawn(input)
     drawn = stream(generator, device).poisson(a.ravel())
     if input.requires_grad and context.grad:           # a gradient of zeros
         return refill(input.clone(), lambda n, c: drawn, "PoissonBackward0")
@@ -348,6 +364,8 @@ def poisson(input, generator=None):
 @with_batches
 def standard_gamma(input, generator=None):
     """Gamma numbers with the shapes of input, through which gradients flow."""
+    if input._ts_meta.device == "meta":
+        return call(drawn_gamma, (input, _undrawn(input)))
     a, device = input.detach()._ts_host(), input._ts_meta.device
     return call(drawn_gamma, (input, _drawn(stream(generator, device).standard_gamma(a.ravel()), a, device)))
 
@@ -356,9 +374,11 @@ def standard_gamma(input, generator=None):
 @with_batches
 def sample_dirichlet(input, generator=None):
     """Points of the simplex drawn with the concentrations along the last dimension of input."""
-    a, device = input.detach()._ts_host(), input._ts_meta.device
+    a, device = _parameter(input), input._ts_meta.device
     if a.dtype.itemsize == 2:
         raise NotImplementedError(f"\"dirichlet\" not implemented for '{P.c_name(a.dtype)}'")
+    if device == "meta":
+        return _undrawn(input)
     g = stream(generator, device).standard_gamma(a.astype(np.float64).ravel()).reshape(a.shape)
     one = np.ones((), a.dtype)
     x = (g / g.sum(-1, keepdims=True)).astype(a.dtype)
@@ -377,6 +397,8 @@ def binomial(count, prob, generator=None):
 
 
 def _slopes(x, lower, upper, generator):
+    if x._ts_meta.device == "meta":
+        return _undrawn(x)
     a, device = x.detach()._ts_host(), x._ts_meta.device
     return _drawn(stream(generator, device).rrelu_noise(a, lower, upper), a, device)
 
@@ -489,7 +511,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
             to_refill(self)                    # it may refuse
             return self.copy_(bernoulli(p.expand(self.shape)))
         m = self._ts_meta
-        probs = p.detach().expand(m.shape)._ts_host().ravel()
+        probs = _parameter(p.expand(m.shape)).ravel()
         if not m.contiguous:
             probs = probs[fill_order(m.shape, m.strides)]
         return refill(self, lambda n, c: s.bernoulli_tensor(probs, d), "BernoulliBackward1")

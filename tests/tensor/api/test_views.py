@@ -218,3 +218,19 @@ def test_bytes_of_larger_numbers_read_as_bool_one_by_one():
     with pytest.raises(RuntimeError, match="as bool"):           # the other bits of its bytes are not kept
         x.view(torch.bool).fill_(True)
         x.tolist()
+
+
+def test_an_empty_window_reaches_nowhere():
+    """Wherever it begins: no element of it lies in memory."""
+    x = torch.zeros(21)
+    y = x.as_strided((0, 10), (42, 2), 22)
+    assert (y.shape, y.stride(), y.storage_offset(), y.tolist()) == ((0, 10), (42, 2), 22, [])
+    assert torch.zeros(0).as_strided((0,), (1,), 5).shape == (0,)
+    assert torch.zeros(0).set_(x.untyped_storage(), 30, (0, 3)).storage_offset() == 30
+
+
+@pytest.mark.parametrize("x, strides", [
+    (torch.ones(3, 1).expand(3, 4), (4, 1)), (torch.ones(2, 3, 4)[:, ::2], (8, 4, 1)), (torch.ones(4, 3).t(), (1, 3)),
+    (torch.ones(2, 3, 4, 5).permute(1, 0, 3, 2)[:, :, ::2], (12, 36, 1, 3))])
+def test_a_copy_on_another_device_is_dense(x, strides):
+    assert x.to("meta").stride() == strides

@@ -44,6 +44,7 @@ class Operator:
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
+    unfollowed = False         # whether, of what writes, torch does not look at histories: they stay what they were
     twice_refuses = None       # the same of the Instance of its backward
     # what of its backward depends on values: (the numbers of the operands to look at, of the gradient concerned, a function of Instance
     # and their arrays: why the gradient has no gradient, or None)

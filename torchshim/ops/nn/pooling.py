@@ -393,6 +393,11 @@ def _unpooled(ct, self, indices, output_size):
     return jnp.take_along_axis(_flat(ct, dims), _flat(indices, dims), -1, mode="clip").reshape(self.shape), None
 
 
+def _unpooled_linear(inst, ins, nums, outs, cts):
+    """Of several values for one place the last stays: unlike in torch's gradient, only its tangent is the result's."""
+    return jax.vjp(lambda x: inst.op.body(x, ins[1], inst.layout[2]), jnp.zeros(inst.in_metas[0].shape, cts[0].dtype))[1](cts[0])
+
+
 def _unpool_strides(inst, self, indices, output_size):
     return _strides(inst, self, output_size)
 
@@ -404,8 +409,8 @@ def _check_unpool(self, indices, output_size):
 
 
 @op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: "SqueezeBackward1" if len(inst.layout[2]) == 1
-    else f"MaxUnpool{len(inst.layout[2])}DBackward0", check=_check_unpool, rule=_unpooled, strides=_unpool_strides, function=False, method=False,
-    plain_gradients=True)
+    else f"MaxUnpool{len(inst.layout[2])}DBackward0", check=_check_unpool, rule=_unpooled, linear_rule=_unpooled_linear,
+    strides=_unpool_strides, function=False, method=False, plain_gradients=True)
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
     lead = self.shape[:self.ndim - len(output_size)]

@@ -28,7 +28,7 @@ def to_device(t, device):
     else:
         with jax.enable_x64(True):
             a = jax.device_put(array_of(v), device)
-    moved = wrap(value_of(a, meta_of(v.meta.shape, v.meta.dtype, device, v.meta.strides)))
+    moved = wrap(value_of(a, meta_of(v.meta.shape, v.meta.dtype, device, like_strides(v.meta))))
     e = edge(t)
     if e is not None and context.grad:
         from ..core.transfer import transfer_node

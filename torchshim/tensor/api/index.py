@@ -12,8 +12,9 @@ from ...ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.device import same_device
 from ..core.dispatch import apply
-from ..core.graph import node_class
+from ..core.graph import forward_only, node_class
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read
+from ..core.memory_format import batched
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap
 from .looked_up import looked_up
@@ -600,6 +601,8 @@ forms("index_put", _index_put)
 def _view_scatter(name, view, grad):
     def f(input, src, *args, **kwargs):
         out = input.clone()
+        if batched(src) and not batched(input):          # a vmap's examples differ in what is written
+            out = FUNCTIONS["where"](src.detach().reshape(-1)[:1].sum() == 0, input, input)
         part = view(out, *args, **kwargs)
         if meta(part).shape != meta(src).shape:
             raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
@@ -607,7 +610,7 @@ def _view_scatter(name, view, grad):
         if P.kind_of(meta(out).dtype) == 3 and name != "diagonal_scatter" and (out.requires_grad or context.grad and src.requires_grad):
             raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
         part.copy_(src)
-        if out._ts_edge is not None:
+        if out._ts_edge is not None and not forward_only(out._ts_edge):
             out._ts_edge.__class__ = node_class(grad, CopySlices)
         return born_written(out, -1)           # the write above does not count in torch
     f.__name__ = f.__qualname__ = name

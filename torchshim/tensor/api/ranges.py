@@ -100,6 +100,9 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
     wrong = [f"{what} with {x.ndim} dimension(s)" for what, x in (("start", start), ("end", end)) if isinstance(x, TensorBase)]
     if any([isinstance(x, TensorBase) and x.ndim for x in (start, end)]):
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")
+    if any([isinstance(x, TensorBase) and x.is_meta for x in (start, end)]):       # which has numbers of a kind, but none in particular
+        device = "meta" if device is None else device
+        start, end = (x._ts_meta.dtype.type(0) if isinstance(x, TensorBase) else x for x in (start, end))
     start, end = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end))
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type_name(steps)}")

@@ -13,6 +13,7 @@ from .picking import in_range
 from ..core import settings
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
+from ..core.memory_format import batched
 from ..core.write import born_written
 from .reduction import as_int, need_tensor
 from .signatures import ask_parser
@@ -41,7 +42,7 @@ def _quantile(name, ignore_nan):
             q = scalar_tensor(n, dtype=input.dtype if input.is_floating_point() else None, device=input.device)
         else:
             known = present(read(need_tensor(name, q, "q", 2))).array
-            if known is not None and hasattr(known, "__array__") and q.ndim < 2:
+            if known is not None and hasattr(known, "__array__") and not batched(q) and q.ndim < 2:
                 a = np.asarray(known)
                 if a.size and not ((a >= 0) & (a <= 1)).all():
                     raise out_of_range()

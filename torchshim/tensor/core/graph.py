@@ -434,7 +434,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         if plan.copied:                        # these may be written, or have no versions
             tensors = [None if i in plan.copied else t for i, t in enumerate(tensors)]
         if plan.bare:
-            tensors = [t.data if t is not None and i in plan.bare else t for i, t in enumerate(tensors)]
+            tensors = [t._ts_bare() if t is not None and i in plan.bare else t for i, t in enumerate(tensors)]
         for i in args:
             t = tensors[i]
             if t is not None:

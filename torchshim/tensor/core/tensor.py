@@ -413,6 +413,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def data(self):
         if "transform" in context.modes and self._ts_view is None and self._ts_st.value.extra is TRACED:
             raise RuntimeError("accessing `data` under vmap transform is not allowed")
+        return self._ts_bare()
+
+    def _ts_bare(self):
+        """The same memory without a history, whose writes are counted apart."""
         y = detached(self)
         y._ts_more().version = [0]
         return y

@@ -162,8 +162,8 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     t = tensors[0]
     if "transform" in context.modes and _captured is not None:
         _captured(t, op, tensors, any([needs_grad(x) for x in tensors]))
-    alone = False
-    if context.grad is True and t._ts_view is not None or t._ts_edge is True:
+    alone, follows = False, not op.unfollowed
+    if follows and (context.grad is True and t._ts_view is not None or t._ts_edge is True):
         # among inference tensors alone torch does not ask the graph, but writes and notices then
         if t._ts_edge is True and is_inference(t):
             alone = not (nums and graph.wraps_one(op, layout)) and all([is_inference(x) for x in tensors])
@@ -173,7 +173,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     for x in tensors:
         e = edge(x)
         edges.append(e)
-        if e is not None:
+        if e is not None and follows:
             needs |= bit
         bit <<= 1
     if needs and not alone:
@@ -204,7 +204,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     if needs and context.grad:
         # what it saves of its target is the value before the write, which the write does not spoil
         node = graph.make_node(inst, needs, tuple(edges), vals, [None, *tensors[1:]], (result,), nums)
-    if node is not None or context.grad is True and edges[0] is not None and not inst.diff_outs:
+    if node is not None or follows and context.grad is True and edges[0] is not None and not inst.diff_outs:
         rewrite(t, result, node)
     elif partly:
         write_changed(t, result, vals[0])
