@@ -103,9 +103,15 @@ def _linspace(shape, dtype, *numbers, xp=jnp):
     if n == 1:
         return start.astype(dtype).reshape(1)
     wide = np.float64 if P.kind_of(dtype) == 1 else P.compute_dtype(dtype)
+    i = xp.arange(n)
+    if dtype in (P.float16, P.bfloat16):       # where torch rounds after every step
+        def short(x):
+            return x.astype(dtype).astype(np.float32)
+        a, b, far, near = (short(x) for x in (start, end, i, n - 1 - i))
+        step = short(short(b - a) / short(xp.asarray(n - 1)))
+        return xp.where(i < n // 2, short(a + short(step * far)), short(b - short(step * near))).astype(dtype)
     a, b = start.astype(wide), end.astype(wide)
     step = (b - a) / (n - 1)
-    i = xp.arange(n)
     exact = np.complex128 if P.kind_of(dtype) == 3 else np.float64
     # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
     a, b, step, far = (x.astype(exact) for x in (a, b, step, i))
@@ -118,10 +124,13 @@ def _logspace(shape, dtype, *numbers):
     n = shape[0]
     if not n:
         return jnp.zeros(0, dtype)
-    if P.kind_of(dtype) == 2:
+    if P.kind_of(dtype) == 2 and n > 1:        # a single power is made of the number as it was given
         start, end = [x.astype(dtype).astype(x.dtype) for x in (start, end)]
     i = jnp.arange(n).astype(jnp.float64)
-    step = (end - start) / max(n - 1, 1)
+    span = end - start
+    if P.kind_of(dtype) == 2:
+        span = span.astype(dtype).astype(span.dtype)
+    step = span / max(n - 1, 1)
     at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)
     return cast(jnp.power(base, at), dtype)
 

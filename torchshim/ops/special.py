@@ -202,7 +202,8 @@ def _at_the_ends(a, x, f, upper):
     low, high = (1, 0) if upper else (0, 1)                     # where the distribution has not begun, and where it has ended
     ends = jnp.where(a == 0, jnp.where(x > 0, high, jnp.nan), jnp.where(jnp.isinf(x) | (x < 0), jnp.nan, low))
     found = jnp.where(large, _uniform(jnp.where(large, a, 1), x, upper), f(jnp.where(usual & ~large, a, 1), jnp.where(large, 1, x)))
-    return jnp.where(usual, found, jnp.where((a < 0) | jnp.isnan(a) | jnp.isnan(x), jnp.nan, ends))
+    told = jnp.where(x == 0, low, jnp.where(x == jnp.inf, high, jnp.nan))       # there torch does not ask for `a`
+    return jnp.where(usual, found, jnp.where(jnp.isnan(a), told, jnp.where(a < 0, jnp.nan, ends)))
 
 
 def _uniform(a, x, upper):

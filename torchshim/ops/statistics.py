@@ -9,12 +9,12 @@ import numpy as np
 
 from ..engine import warn
 from . import promotion as P
-from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
+from .common import half_of, is_complex, is_float, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes, iterated
 from .loops import searchsorted
 from .norms import p_norm, vector_norm
 from .reduction import root, summable, unsupported
-from .casts import cast
+from .casts import cast, short
 from .registry import op, shown
 
 
@@ -91,8 +91,8 @@ def _refuse_weights(self, correction, fweights, aweights):
     precheck=_refuse_weights, out=False)
 def cov(self, correction, fweights, aweights):
     """Covariance matrix of the variables in the rows."""
-    made = _same_kind(covariance(self, correction, fweights, aweights), self)
-    return made if aweights is None else made.astype(P.promote(made.dtype, aweights.dtype))
+    d = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
+    return covariance(self, correction, fweights, aweights).astype(d if aweights is None else P.promote(d, aweights.dtype))
 
 
 def _corrcoef_name(inst):
@@ -256,7 +256,7 @@ def renorm(self, p, dim, maxnorm):
     d = wrap_dim(dim, self.ndim)
     norm = vector_norm(wide(self), float(p), tuple(i for i in range(self.ndim) if i != d), True, None)
     most = cast(maxnorm, norm.dtype)
-    factor = jnp.where(norm > most, most / (norm + 1e-7), jnp.ones_like(norm))
+    factor = short(jnp.where(norm > most, most / (norm + 1e-7), jnp.ones_like(norm)), half_of(self.dtype))
     return (self * factor).astype(self.dtype)
 
 

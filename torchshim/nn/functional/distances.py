@@ -13,6 +13,7 @@ from ...tensor.api.bind import call
 from ...tensor.api.convert import result_type
 from ...tensor.api.signatures import ask_parser
 from ...tensor.core.handle import TensorBase
+from ...tensor.api.creation import zeros_like
 from ...tensor.api.picking import in_range
 from .common import REDUCTIONS, not_differentiable, reduction_of
 
@@ -64,8 +65,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 def ranking_loss(input1, input2, target, margin, reduction):
     """margin_ranking_loss of tensors that may broadcast."""
     refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
-    # whole numbers wrap around
-    if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, target._ts_meta.dtype))) == 1:
+    # whole numbers wrap around, and a target without a sign does before it meets the others
+    d = target._ts_meta.dtype
+    if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, d))) == 1 or d.kind in "ub":
         return _reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
     return call(ops.margin_ranking_loss, (input1, input2, target, float(margin), reduction))
 
@@ -83,7 +85,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
         raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and "
                            f"{list(input2.shape)}.")
     cos = _stiff_cosine(input1, input2, n)
-    zeros = cos.detach() * 0
+    zeros = zeros_like(cos)
     near = (1 - cos).where(target == 1, zeros)
     far = (cos - margin).clamp_min(0).where(target == -1, zeros)
     return _reduced(near + far, reduction)

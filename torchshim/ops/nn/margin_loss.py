@@ -27,7 +27,7 @@ def _check_hinge(x, target, margin, reduction):
 
 @jax.custom_jvp
 def _clamp_min(x):
-    return jnp.maximum(x, 0)
+    return jnp.where(x > 0, x, 0)             # torch adds what is above 0, so no NaN
 
 
 @_clamp_min.defjvp
@@ -90,7 +90,7 @@ def multi_margin_loss(self, target, weight, p, margin, reduction):
 
 @jax.custom_jvp
 def _hinge(x):
-    return jnp.maximum(x, 0)
+    return jnp.where(x > 0, x, 0)             # torch adds what is above 0, so no NaN
 
 
 @_hinge.defjvp
@@ -108,8 +108,7 @@ def multilabel_margin_loss(self, target, reduction):
     live = jnp.cumprod(t >= 0, 1).astype(bool)
     at = jnp.where(live, t, 0)
     labelled = jnp.any((at[:, :, None] == jnp.arange(n)) & live[:, :, None], 1)
-    z = 1 - jnp.take_along_axis(x, at, 1)[:, :, None] + x[:, None, :]
-    z = _hinge(jnp.where(jnp.isnan(z), 0, z))  # torch adds what is above 0
+    z = _hinge(1 - jnp.take_along_axis(x, at, 1)[:, :, None] + x[:, None, :])
     y = jnp.sum(jnp.where(live[:, :, None] & ~labelled[:, None, :], z, 0), (1, 2)) / max(n, 1)
     return reduced(y if self.ndim == 2 else y.reshape(()), reduction)
 

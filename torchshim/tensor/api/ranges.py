@@ -119,10 +119,10 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
     d, where = destined(name, out, dtype, natural, device, layout)
     if P.kind_of(d) == 0 and steps > 1:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if P.kind_of(d) == 1:                      # cast, and wrapped, before they are counted with
+    if P.kind_of(d) == 1 and (name == "linspace" or steps > 1):        # cast, and wrapped, before they are counted with
         bits = np.iinfo(d).bits
         start, end = (int(np.array(int(x) & (1 << bits) - 1, f"u{bits // 8}").astype(d)) for x in (start, end))
-    else:                                      # a single number is filled in, which half types, and powers, let overflow
+    elif P.kind_of(d) != 1:                    # a single number is filled in, which half types, and powers, let overflow
         for x in (start, end)[:2 if steps > 1 else int(steps == 1 and name == "linspace" and d.itemsize > 2)]:
             if not isinstance(x, complex):
                 P.refuse_beyond(x, d)
@@ -161,6 +161,8 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     start, end, d, where = _ends("logspace", start, end, steps, dtype, out, device, layout)
     if P.kind_of(d) == 0:
         return _lone("logspace", base ** start, steps, where, out, requires_grad, layout)
+    if P.kind_of(d) == 1 and steps == 1:       # it is filled in
+        P.refuse_beyond(base ** start, d)
     return _spaced(LOGSPACE, "logspace", (start, end, base), steps, d, where, out, requires_grad, layout)
 
 
