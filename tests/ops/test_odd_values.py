@@ -1,4 +1,5 @@
 """What NaN, half types and unsigned targets make of rarely used arguments. Expectations are PyTorch 2.13's."""
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -69,3 +70,24 @@ def test_half_factors_of_renorm_and_weights_of_cov():
     assert torch.renorm(x, 1, 0, 1.0).tolist() == [[0.25, 0.333984375, 0.41796875]]
     c = torch.cov(torch.tensor([1.5, 2.0, 7.0], dtype=torch.float16), aweights=torch.tensor([0.3, 0.2, 0.7]))
     assert c.dtype is torch.float32 and abs(float(c) - 12.033537) < 1e-5
+
+
+def test_numbers_of_numpy():
+    """Whole ones divide, NumPy's bools are floats (they are none of Python's), and result_type knows both."""
+    x = torch.tensor([4, 5], dtype=torch.int32)
+    for three in (np.uint8(3), np.int64(3)):
+        assert (x // three).tolist() == [1, 1] and (x % three).tolist() == [1, 2] and torch.fmod(x, three).dtype is torch.int32
+        assert x.clone().floor_divide_(three).tolist() == [1, 1] and torch.result_type(x, three) is torch.int32
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        x // np.int64(0)
+    assert (x + np.True_).dtype is torch.result_type(x, np.float32(1)) is torch.result_type(np.True_, x) is torch.float32
+    assert torch.full((1,), np.True_).dtype is torch.float32 and torch.tensor(np.True_).dtype is torch.bool
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Int"):
+        x |= np.True_
+
+
+def test_kron_of_a_number_in_a_tensor():
+    """It has as many dimensions as the other in the end, and so a say in the dtype."""
+    a, b = torch.ones((), dtype=torch.float64), torch.ones(2)
+    assert torch.kron(a, b).dtype is torch.kron(b, a).dtype is torch.float64
+    assert torch.kron(torch.ones((), dtype=torch.int64), torch.ones(2, dtype=torch.int8)).dtype is torch.int64

@@ -72,6 +72,9 @@ def kron(self, other):
     return (x & y if x.dtype == np.bool_ else x * y).reshape([s * t for s, t in zip(a, b)])
 
 
+kron.common_dtype = lambda layout, metas: P.promote(metas[0].dtype, metas[1].dtype)        # both have as many dimensions in the end
+
+
 def _order(sizes):
     """The cheapest tree of products of matrices, of which k has sizes[k] rows and sizes[k + 1] columns: nested pairs of numbers."""
     n = len(sizes) - 1

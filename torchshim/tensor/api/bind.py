@@ -43,8 +43,8 @@ def number(x):
     c = x.__class__
     if c in _TOKENS:
         return x
-    if isinstance(x, np.generic):
-        return x.item()
+    if isinstance(x, np.generic):              # NumPy's bools are none of Python's and have a float, which torch takes
+        return float(x) if isinstance(x, np.bool_) else x.item()
     if isinstance(x, (bool, int, float, complex)):
         return bool(x) if isinstance(x, bool) else int(x) if isinstance(x, int) else float(x) if isinstance(x, float) else complex(x)
     return None
@@ -182,8 +182,8 @@ def precheck(op, args):
     """Errors that depend on values: those of numbers now, those of tensors when their values are looked at; `op.precheck` returns these
     as (position of the tensor, operator that says whether it is wrong, error), or None."""
     try:
-        late = op.precheck(*[x if not isinstance(x, TensorBase) else meta(x) if p.kind == "tensor" else
-                             static(p, x, op) if p.kind == "static" else x for p, x in zip(op.params, args)])
+        late = op.precheck(*[number(x) if isinstance(x, np.generic) else x if not isinstance(x, TensorBase) else meta(x)
+                             if p.kind == "tensor" else static(p, x, op) if p.kind == "static" else x for p, x in zip(op.params, args)])
     except (IndexError, RuntimeError) as error:
         if op.grad is None or op.composed or hasattr(error, "at_once") or isinstance(error, NotImplementedError):
             raise

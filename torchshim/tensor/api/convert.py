@@ -6,7 +6,7 @@ import jax
 from ...engine import array_of, context, meta_of, value_of, warn
 from ...ops import promotion as P
 from ...ops.shape import TO
-from .bind import FUNCTIONS, function, type_name
+from .bind import FUNCTIONS, function, number, type_name
 from .creation import like_strides
 from .views import warn_once
 from ..core import settings
@@ -278,7 +278,7 @@ def result_type(tensor=None, other=None, *, scalar=None, scalar1=None, scalar2=N
         if isinstance(x, TensorBase):
             (dims if x._ts_meta.ndim else zeros).append(x._ts_meta.dtype)
         else:
-            nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)])
+            nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(number(x))])
     return FROM_NP[P.result_type(dims, zeros, nums)]
 
 
