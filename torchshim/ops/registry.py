@@ -120,7 +120,7 @@ from ..engine import Instance, Operator, half, meta_of
 from ..engine.site import declared_at
 from . import half_kernels, promotion as P
 from .casts import cast, short
-from .layout import as_operands, broadcast_shapes, elementwise_strides, iterated
+from .layout import as_operands, broadcast_shapes, elementwise_strides, iterated, kept_strides
 from .partials import with_partials
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
 
@@ -278,7 +278,10 @@ class Op(Operator):
         strides, results = None, None if core or self.results is None else self.results(*spread(layout, metas))
         if self.elementwise:
             number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
-            strides = elementwise_strides(metas, shape, number)
+            lie = metas
+            if common is not None and not self.nondiff and any([m.dtype != common for m in metas]):          # torch looks at them after casting
+                lie = [m if m.dtype == common else meta_of(m.shape, m.dtype, m.device, kept_strides(m)) for m in metas]
+            strides = elementwise_strides(lie, shape, number)
         try:
             inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout),
                             **({} if about else {"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)),

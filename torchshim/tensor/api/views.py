@@ -504,7 +504,7 @@ def memory_of(t):
 
 def _from_memory(t, size, stride, at):
     root, here = t._ts_st.value.meta, meta(t)
-    last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else -1        # an empty one reaches nowhere
+    last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
     item = here.dtype.itemsize
     room = memory_of(t)
     if all(size) and (last + 1) * item > room:
