@@ -1,4 +1,6 @@
 """Full backward hooks: the identity that they watch, and the handles of hooks."""
+import gc
+
 import pytest
 
 import torchshim as torch
@@ -43,3 +45,16 @@ def test_handles():
     with second:
         pass
     assert not m._forward_pre_hooks
+
+
+def test_a_module_lives_until_its_gradients_are_there():
+    """Hooks are given it, though nobody else holds it any more."""
+    seen = []
+    handle = torch.nn.modules.module.register_module_full_backward_hook(lambda m, gi, go: seen.append(type(m).__name__))
+    try:
+        y = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())(torch.ones(1, 2, requires_grad=True)).sum()
+        gc.collect()
+        y.backward()
+    finally:
+        handle.remove()
+    assert seen == ["ReLU", "Linear", "Sequential"]

@@ -6,7 +6,7 @@ import collections
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """module(*args, **kwargs) with the given tensors (a dict of names, or a sequence of such dicts) in place of its own."""
-    from ..nn.utils.stateless import functional_call as call
+    from ..nn.utils.stateless import called_with as call
     if isinstance(parameter_and_buffer_dicts, dict):
         given = parameter_and_buffer_dicts
     elif isinstance(parameter_and_buffer_dicts, collections.abc.Sequence):

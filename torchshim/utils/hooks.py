@@ -1,8 +1,6 @@
 """torch.utils.hooks: what registering a hook returns, and what the full backward hooks of modules see gradients with."""
 from __future__ import annotations
 
-import weakref
-
 from ..engine import warn
 from ..tensor.core.graph import Node, RemovableHandle
 from ..tensor.core.handle import edge
@@ -39,7 +37,7 @@ class BackwardHook:
     """
 
     def __init__(self, module, user_hooks, user_pre_hooks):
-        self.module = weakref.ref(module)
+        self.module = module                   # alive as long as its gradients are to come
         self.hooks, self.pre_hooks = user_hooks, user_pre_hooks
         self.grad_outputs = None
         self.watches_input = False
@@ -89,7 +87,7 @@ class BackwardHook:
         full = self._spread(grad_outputs, self.at_outputs, self.n_outputs)
         changed = False
         for hook in self.pre_hooks:
-            r = hook(self.module(), full)
+            r = hook(self.module, full)
             if r is not None:
                 full, changed = self._checked(r, full, "Backward pre hook", "grad_output"), True
         self.grad_outputs = full
@@ -97,7 +95,7 @@ class BackwardHook:
             if self.hooks:
                 warn(_OUTPUTS_ONLY)
             for hook in self.hooks:
-                r = hook(self.module(), self._spread((), (), self.n_inputs), full)
+                r = hook(self.module, self._spread((), (), self.n_inputs), full)
                 if r is not None and not (isinstance(r, tuple) and all(g is None for g in r)):
                     raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or "
                                        "None for all gradients.")
@@ -109,7 +107,7 @@ class BackwardHook:
             return None
         grads, changed = self._spread(grad_inputs, self.at_inputs, self.n_inputs), False
         for hook in self.hooks:
-            r = hook(self.module(), grads, self.grad_outputs)
+            r = hook(self.module, grads, self.grad_outputs)
             if r is not None:
                 grads, changed = self._checked(r, grads, "Backward hook", "grad_input"), True
         self.grad_outputs = None

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 
+from ...engine import warn
 from ...tensor.core.tensor import Tensor
 from ..modules.module import Module
 
@@ -74,6 +75,13 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """torch.func.functional_call under the name it had before."""
+    warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
+         "Please use `torch.func.functional_call` instead which is a drop-in replacement.", FutureWarning)
+    return called_with(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def called_with(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """module(*args, **kwargs) with the given tensors in place of its own; the module is as before afterwards."""
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights, strict):
