@@ -456,38 +456,7 @@ def set_sync_debug_mode(debug_mode):
     """Accepted: nothing waits without being asked to."""
 
 
-class nvtx:
-    """Ranges for NVIDIA's profiler; use jax.profiler instead. These do nothing."""
-
-    @staticmethod
-    def range_push(msg):
-        return 0
-
-    @staticmethod
-    def range_pop():
-        return 0
-
-    @staticmethod
-    def mark(msg):
-        """A moment."""
-
-    @staticmethod
-    def range_start(msg):
-        """0, the number of a range."""
-        return 0
-
-    @staticmethod
-    def range_end(range_id):
-        """The end of a range."""
-
-    @staticmethod
-    @contextlib.contextmanager
-    def range(msg, *args, **kwargs):
-        """A context for a range."""
-        yield
-
-
-_MODULES = frozenset("amp comm gds graphs green_contexts jiterator memory nccl profiler random sparse streams tunable".split())
+_MODULES = frozenset("amp comm gds graphs green_contexts jiterator memory nccl nvtx profiler random sparse streams tunable".split())
 _RARE = frozenset("""MemPool CUDAPluggableAllocator caching_allocator_alloc caching_allocator_delete caching_allocator_disabled
     caching_allocator_enable change_current_allocator get_allocator_backend get_stream_from_external current_solver_handle use_mem_pool
     get_per_process_memory_fraction clock_rate device_memory_used memory_usage power_draw temperature host_memory_stats

@@ -106,6 +106,11 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     return _filled(tensor, lambda t: _redraw_uniform(t, mean, std, a, b, generator))
 
 
+def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
+    """trunc_normal_ under torch's inner name."""
+    return trunc_normal_(tensor, mean, std, a, b, generator)
+
+
 def _blank(t):
     from ..tensor.api.creation import empty_like
     return empty_like(t.detach())

@@ -15,9 +15,11 @@ from ..autograd.grad_mode import grad_mode
 from ..engine import context, literal, warn
 from ..engine.record.context import steppers
 from ..ops import promotion as P
+from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.creation import zeros_like
 from ..tensor.core import overriding
 from ..tensor.core.dispatch import wrap
+from ..tensor.core.dtype import ALL as DTYPES, get_default_dtype
 from ..tensor.core.graph import RemovableHandle
 from ..tensor.core.tensor import Tensor
 from ..nn.parameter import Parameter
@@ -522,6 +524,56 @@ def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
         return False, False
     fused = use_fused and all([on(p, _get_fused_kernels_supported_devices()) and (p is None or p.is_floating_point()) for p in params])
     return fused, not fused and all([on(p, _get_foreach_kernels_supported_devices()) for p in params])
+
+
+# What optimizers outside of torch, which are written like its own, take from this file.
+_params_doc = "params (iterable): the parameters, or groups of them"
+_foreach_doc, _fused_doc, _capturable_doc, _differentiable_doc, _maximize_doc = [f"{name} (bool, optional): {what}" for name, what in (
+    ("foreach", "updates all parameters at once"), ("fused", "updates in one kernel"), ("capturable", "keeps numbers on the device"),
+    ("differentiable", "records its steps for gradients"), ("maximize", "goes uphill"))]
+
+
+def _compiling():
+    from ..compiler import is_compiling
+    return is_compiling()
+
+
+def _get_value(x):
+    """The number in a tensor, which it stays while a program is recorded; other numbers as they are."""
+    return x.item() if isinstance(x, Tensor) and not _compiling() else x
+
+
+def _stack_if_compiling(x):
+    """Numbers as one tensor where a program is recorded."""
+    return FUNCTIONS["stack"](x) if _compiling() else x
+
+
+def _view_as_real(params, *state_and_grads):
+    """Put views of pairs of real numbers in the places of complex parameters, and of what the other lists have for these."""
+    for k, p in enumerate(params):
+        if p.is_complex():
+            for each in (params, *state_and_grads):
+                each[k] = FUNCTIONS["view_as_real"](each[k])
+
+
+def _get_scalar_dtype(is_fused=None):
+    """The dtype of a count of steps."""
+    return DTYPES["float64" if not is_fused and get_default_dtype() is DTYPES["float64"] else "float32"]
+
+
+def _device_dtype_check_for_fused(p, cuda_unsupported=False):
+    """RuntimeError for a parameter that torch has no fused kernel for."""
+    known = _get_fused_kernels_supported_devices()
+    if cuda_unsupported:
+        known.remove("cuda")
+    if p.device.type not in known or not p.is_floating_point():
+        raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices: {known} but {p.dtype} and "
+                           f"{p.device.type}")
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn=None):
+    """A decorator that leaves functions as they are: whatever they do is compiled."""
+    return lambda func: func
 
 
 def _use_grad_for_differentiable(func):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 
 from ... import amp
+from ...amp.grad_scaler import OptState        # noqa: F401
 
 __all__ = ["GradScaler"]
 

@@ -12,11 +12,12 @@ from .distances import (cosine_embedding_loss, cosine_similarity, hinge_embeddin
                        triplet_margin_with_distance_loss)
 from .dropouts import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .embeddings import embedding, embedding_bag, one_hot
+from .. import _reduction as _Reduction
 from .grouped import ScalingType, SwizzleType, grouped_mm, scaled_grouped_mm, scaled_mm
 from .linear_loss import linear_cross_entropy
 from .losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss, kl_div,
                    l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)
-from .multihead import (_in_projection_packed, canonical_mask as _canonical_mask, multi_head_attention_forward,
+from .multihead import (_in_projection, _in_projection_packed, _mha_shape_check, canonical_mask as _canonical_mask, multi_head_attention_forward,
                         none_or_dtype as _none_or_dtype)
 from .norms import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
 from .padding import pad
@@ -27,7 +28,7 @@ from .pooling import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_poo
                       lp_pool2d, lp_pool3d, max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool2d_with_indices, max_pool3d,
                       max_pool3d_with_indices, max_unpool1d, max_unpool2d, max_unpool3d)
 from .resizing import affine_grid, fold, grid_sample, interpolate, unfold, upsample, upsample_bilinear, upsample_nearest
-from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
+from .softmaxes import _get_softmax_dim, gumbel_softmax, log_softmax, softmax, softmin
 
 from .signatures import NAMES as _names, guarded as _guarded
 

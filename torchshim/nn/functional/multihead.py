@@ -32,7 +32,7 @@ def canonical_mask(mask, mask_name, other_type, other_name, target_type, check_o
     return FUNCTIONS["zeros_like"](mask, dtype=target_type).masked_fill_(mask, -math.inf)
 
 
-def _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads):
+def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
     """Whether there is a batch dimension; AssertionError for ranks that do not go together."""
     n = query.dim()
     if n not in (2, 3):
@@ -64,6 +64,18 @@ def _in_projection_packed(q, k, v, w, b=None):
     return [linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases)]
 
 
+def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
+    """The three projections by weights of their own; AssertionError for one that does not fit."""
+    width, given = q.size(-1), tuple(zip(("query", "key", "value"), (q, k, v), (w_q, w_k, w_v), (b_q, b_k, b_v)))
+    for name, x, w, _ in given:
+        if w.shape != (width, x.size(-1)):
+            raise AssertionError(f"expecting {name} weights shape of {(width, x.size(-1))}, but got {w.shape}")
+    for name, _, _, b in given:
+        if b is not None and b.shape != (width,):
+            raise AssertionError(f"expecting {name} bias shape of {(width,)}, but got {b.shape}")
+    return tuple([linear(x, w, b) for _, x, w, b in given])
+
+
 def _check_static(name, t, count, width):
     for d, n in ((0, count), (2, width)):
         if t.size(d) != n:
@@ -84,7 +96,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     more key and value; add_zero_attn: one more of zeros; key_padding_mask (N, S) and attn_mask (L, S) or (N num_heads, L, S): True or
     -inf hides; is_causal: a hint that attn_mask is causal; static_k, static_v: stand for the projected key and value.
     """
-    if not _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads):
+    if not _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
         same_kv, same_qk = key is value, query is key
         query = query.unsqueeze(1)
         key = query if same_qk else key.unsqueeze(1)
@@ -115,11 +127,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
             if w is None:
                 raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
         biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
-        for name, x, w in (("query", query, q_proj_weight), ("key", key, k_proj_weight), ("value", value, v_proj_weight)):
-            if w.shape != (width, x.shape[-1]):
-                raise AssertionError(f"expecting {name} weights shape of {(width, x.shape[-1])}, but got {w.shape}")
-        q, k, v = [linear(x, w, b) for x, w, b in
-                   zip((query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), biases)]
+        q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, *biases)
     else:
         if key.shape != value.shape:
             raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")

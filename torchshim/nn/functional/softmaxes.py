@@ -10,8 +10,8 @@ from ...tensor.core.handle import TensorBase
 from ...tensor.core.memory_format import FORMATS
 
 
-def _dim(name, ndim):
-    """The dimension that very old code leaves out."""
+def _get_softmax_dim(name, ndim, stacklevel=3):
+    """The dimension that very old code leaves out. stacklevel changes nothing: the warning is at the user's line."""
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -26,21 +26,21 @@ def _as_asked(input, dtype):
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x) / sum(exp(x)) along `dim`; dtype: cast before."""
     if dim is None:
-        dim = _dim("softmax", input.dim())
+        dim = _get_softmax_dim("softmax", input.dim())
     return call(ops.softmax, (_as_asked(input, dtype), dim, dtype))
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """log(softmax(x)) along `dim`; dtype: cast before."""
     if dim is None:
-        dim = _dim("log_softmax", input.dim())
+        dim = _get_softmax_dim("log_softmax", input.dim())
     return call(ops.log_softmax, (_as_asked(input, dtype), dim, dtype))
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax(-x)."""
     if dim is None:
-        dim = _dim("softmin", input.dim())
+        dim = _get_softmax_dim("softmin", input.dim())
     return call(ops.softmax, (_as_asked(-input, dtype), dim, dtype))
 
 

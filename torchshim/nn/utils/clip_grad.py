@@ -149,6 +149,9 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
+_get_total_norm = get_total_norm               # the name it had before it was public
+
+
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Clamp every gradient in place to [-clip_value, clip_value]."""
     from ...autograd.grad_mode import no_grad

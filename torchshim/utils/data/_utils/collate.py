@@ -10,7 +10,7 @@ import numpy as np
 from .... import Tensor, as_tensor, float64, stack, strided, tensor
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")       # of dtypes that hold no numbers
-_ERROR = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
 def default_convert(data):
@@ -75,7 +75,7 @@ def collate(batch, *, collate_fn_map=None):
             raise RuntimeError("each element in list of batch should be of equal size")
         columns = [again(samples) for samples in zip(*batch)]
         return columns if isinstance(first, tuple) else _sequence(first, columns)
-    raise TypeError(_ERROR.format(kind))
+    raise TypeError(default_collate_err_msg_format.format(kind))
 
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
@@ -94,7 +94,7 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):
     """Arrays of numbers, stacked."""
     if batch[0].dtype.kind in "SUOV":
-        raise TypeError(_ERROR.format(batch[0].dtype))
+        raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return stack([as_tensor(b) for b in batch], 0)
 
 
