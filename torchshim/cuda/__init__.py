@@ -6,7 +6,6 @@ raises. XLA orders its own work, so streams order nothing here: they exist, and 
 from __future__ import annotations
 
 import collections
-import contextlib
 import time
 
 import jax

@@ -190,6 +190,11 @@ class Optimizer:
                     text += f"    {key}: {group[key]}\n"
         return text + ")"
 
+    def _accelerator_graph_capture_health_check(self):
+        """Nothing: steps are captured in no graph of an accelerator. Optimizers outside of torch ask at the head of `step`."""
+
+    _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
+
     def add_param_group(self, param_group):
         """Add a group: {"params": tensors, option: value, …}; missing options come from the defaults."""
         if not isinstance(param_group, dict):
@@ -567,8 +572,8 @@ def _device_dtype_check_for_fused(p, cuda_unsupported=False):
     if cuda_unsupported:
         known.remove("cuda")
     if p.device.type not in known or not p.is_floating_point():
-        raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices: {known} but {p.dtype} and "
-                           f"{p.device.type}")
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                           f"{known} but {p.dtype} and {p.device.type}")
 
 
 def _disable_dynamo_if_unsupported(single_tensor_fn=None):

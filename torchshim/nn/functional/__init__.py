@@ -17,8 +17,8 @@ from .grouped import ScalingType, SwizzleType, grouped_mm, scaled_grouped_mm, sc
 from .linear_loss import linear_cross_entropy
 from .losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss, kl_div,
                    l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)
-from .multihead import (_in_projection, _in_projection_packed, _mha_shape_check, canonical_mask as _canonical_mask, multi_head_attention_forward,
-                        none_or_dtype as _none_or_dtype)
+from .multihead import (_in_projection, _in_projection_packed, _mha_shape_check, canonical_mask as _canonical_mask,
+                        multi_head_attention_forward, none_or_dtype as _none_or_dtype)
 from .norms import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
 from .padding import pad
 from .pooling import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d,
