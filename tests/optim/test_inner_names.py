@@ -63,3 +63,12 @@ def test_names_that_moved_or_are_files():
         assert nvtx is torch.cuda.nvtx and nvtx.range_push("a") == nvtx.range_pop() == 0
     assert OptState.STEPPED.value == 2 and _get_total_norm is get_total_norm
     assert "found {}" in default_collate_err_msg_format and _no_grad_trunc_normal_(torch.empty(50), 0.0, 1.0, -0.5, 0.5).abs().max() <= 0.5
+
+
+@pytest.mark.parametrize("file, base, names", [
+    ("pooling", "_AdaptiveAvgPoolNd", "AdaptiveAvgPool"), ("padding", "_ReflectionPadNd", "ReflectionPad"),
+    ("padding", "_ReplicationPadNd", "ReplicationPad"), ("padding", "_CircularPadNd", "CircularPad"),
+    ("padding", "_ConstantPadNd", "ConstantPad"), ("padding", "_ConstantPadNd", "ZeroPad")])
+def test_bases_by_which_libraries_tell_layers_apart(file, base, names):
+    base = getattr(getattr(torch.nn.modules, file), base)
+    assert all(issubclass(getattr(torch.nn, f"{names}{n}d"), base) for n in (1, 2, 3)) and not issubclass(torch.nn.Identity, base)

@@ -28,7 +28,15 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _CircularPad(_Pad):
+class _ReflectionPadNd(_Pad):
+    """Padding by what is mirrored."""
+
+
+class _ReplicationPadNd(_Pad):
+    """Padding by the values at the ends."""
+
+
+class _CircularPadNd(_Pad):
     def forward(self, input):
         n = input.dim()
         if n not in (self._n + 1, self._n + 2):
@@ -36,7 +44,7 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     __constants__ = ["padding", "value"]
 
     def __init__(self, padding, value):
@@ -50,7 +58,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 
@@ -66,18 +74,18 @@ def _make(name, base, n, mode, doc):
     return cls
 
 
-ConstantPad1d = _make("ConstantPad1d", _ConstantPad, 1, "constant", "A constant around the last dimension.")
-ConstantPad2d = _make("ConstantPad2d", _ConstantPad, 2, "constant", "A constant around the last two dimensions.")
-ConstantPad3d = _make("ConstantPad3d", _ConstantPad, 3, "constant", "A constant around the last three dimensions.")
+ConstantPad1d = _make("ConstantPad1d", _ConstantPadNd, 1, "constant", "A constant around the last dimension.")
+ConstantPad2d = _make("ConstantPad2d", _ConstantPadNd, 2, "constant", "A constant around the last two dimensions.")
+ConstantPad3d = _make("ConstantPad3d", _ConstantPadNd, 3, "constant", "A constant around the last three dimensions.")
 ZeroPad1d = _make("ZeroPad1d", _ZeroPad, 1, "constant", "Zeros around the last dimension.")
 ZeroPad2d = _make("ZeroPad2d", _ZeroPad, 2, "constant", "Zeros around the last two dimensions.")
 ZeroPad3d = _make("ZeroPad3d", _ZeroPad, 3, "constant", "Zeros around the last three dimensions.")
-ReflectionPad1d = _make("ReflectionPad1d", _Pad, 1, "reflect", "The last dimension mirrored at its ends.")
-ReflectionPad2d = _make("ReflectionPad2d", _Pad, 2, "reflect", "The last two dimensions mirrored at their ends.")
-ReflectionPad3d = _make("ReflectionPad3d", _Pad, 3, "reflect", "The last three dimensions mirrored at their ends.")
-ReplicationPad1d = _make("ReplicationPad1d", _Pad, 1, "replicate", "The values at the ends of the last dimension.")
-ReplicationPad2d = _make("ReplicationPad2d", _Pad, 2, "replicate", "The values at the ends of the last two dimensions.")
-ReplicationPad3d = _make("ReplicationPad3d", _Pad, 3, "replicate", "The values at the ends of the last three dimensions.")
-CircularPad1d = _make("CircularPad1d", _CircularPad, 1, "circular", "The last dimension wrapped around.")
-CircularPad2d = _make("CircularPad2d", _CircularPad, 2, "circular", "The last two dimensions wrapped around.")
-CircularPad3d = _make("CircularPad3d", _CircularPad, 3, "circular", "The last three dimensions wrapped around.")
+ReflectionPad1d = _make("ReflectionPad1d", _ReflectionPadNd, 1, "reflect", "The last dimension mirrored at its ends.")
+ReflectionPad2d = _make("ReflectionPad2d", _ReflectionPadNd, 2, "reflect", "The last two dimensions mirrored at their ends.")
+ReflectionPad3d = _make("ReflectionPad3d", _ReflectionPadNd, 3, "reflect", "The last three dimensions mirrored at their ends.")
+ReplicationPad1d = _make("ReplicationPad1d", _ReplicationPadNd, 1, "replicate", "The values at the ends of the last dimension.")
+ReplicationPad2d = _make("ReplicationPad2d", _ReplicationPadNd, 2, "replicate", "The values at the ends of the last two dimensions.")
+ReplicationPad3d = _make("ReplicationPad3d", _ReplicationPadNd, 3, "replicate", "The values at the ends of the last three dimensions.")
+CircularPad1d = _make("CircularPad1d", _CircularPadNd, 1, "circular", "The last dimension wrapped around.")
+CircularPad2d = _make("CircularPad2d", _CircularPadNd, 2, "circular", "The last two dimensions wrapped around.")
+CircularPad3d = _make("CircularPad3d", _CircularPadNd, 3, "circular", "The last three dimensions wrapped around.")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple, _pair, _single, _triple
+from .utils import _ntuple, _pair, _single, _triple, own_init
 
 
 class _MaxPoolNd(Module):
@@ -240,21 +240,28 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveAvgPool1d(_AdaptivePoolNd):
+class _AdaptiveAvgPoolNd(_AdaptivePoolNd):
+    """Means over as many windows as asked for."""
+
+
+own_init(_AdaptiveAvgPoolNd)
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover (N, C, L) or (C, L)."""
 
     def forward(self, input):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
-class AdaptiveAvgPool2d(_AdaptivePoolNd):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
-class AdaptiveAvgPool3d(_AdaptivePoolNd):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input):
