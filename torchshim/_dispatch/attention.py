@@ -6,7 +6,7 @@ import math
 import torchshim as torch
 
 from ..nn import functional as F
-from ..nn.functional.multihead import _is_batched, canonical_mask, none_or_dtype
+from ..nn.functional.multihead import _mha_shape_check, canonical_mask, none_or_dtype
 from .decomposed import rule
 
 
@@ -35,7 +35,7 @@ def multi_head(query, key, value, embed_dim_to_check, num_heads, in_proj_weight,
     """The function of nn.functional; static_k and static_v are not known here."""
     if static_k is not None or static_v is not None:
         raise NotImplementedError("torchshim: multi_head_attention_forward with static_k or static_v under __torch_dispatch__")
-    batched = _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads)
+    batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
