@@ -58,7 +58,7 @@ _WITH = ("Scalar", "ScalarList", "List", "Tensor")       # what the other operan
 _NUMBERED = {"add": "1Scalar 1ScalarList 0List 1Scalar", "mul": "1Scalar 1ScalarList 0List 0Tensor",
              "div": "1Scalar 1ScalarList 0 0Tensor", "pow": "0Scalar 1 0 0Scalar", "maximum": "0 1 0List 0",
              "clamp_min": "0Scalar 0ScalarList 1List 0Scalar", "lerp": "0Scalar 0ScalarList 1List 0Scalar",
-             "addcmul": "0Scalar 0ScalarList"}
+             "addcmul": "0Scalar 0ScalarList", "max": "1"}
 _NUMBERED |= dict(sub=_NUMBERED["add"], minimum=_NUMBERED["maximum"], clamp_max=_NUMBERED["clamp_min"], addcdiv=_NUMBERED["addcmul"])
 _IN_PLACE = {"add": "AddBackward", "sub": "SubBackward", "mul": "MulBackward", "div": "DivBackward"}    # 1 with a number
 
@@ -135,11 +135,22 @@ def _binary(name, inplace):
     return each
 
 
+def _packed(t, n):
+    """The numbers that come in one tensor, one for each of `n` tensors."""
+    if t.dim() != 1:
+        raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {t.dim()} instead.")
+    if len(t) != n:
+        raise RuntimeError(f"Expected length of scalars to match input of length {n} but got {len(t)} instead.")
+    return t.tolist()
+
+
 def _pointwise(name, inplace):
     method = getattr(Tensor, name + "_" * inplace)
 
     def each(self, tensor1, tensor2, value=None, *, scalars=None):
         _lists(name + "_" * inplace, ("self", self), ("tensor1", tensor1), ("tensor2", tensor2))
+        if isinstance(scalars, Tensor) or value.__class__ is Tensor:
+            value, scalars = None, _packed(value if scalars is None else scalars, len(self))
         if inplace:
             _refuse(self)
         values = _each(1 if value is None and scalars is None else scalars if value is None else value, len(self))
@@ -238,6 +249,14 @@ def _foreach_norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
     _lists("norm", ("self", self))
     return _named([t.norm(ord, dtype=dtype) for t in self], "norm", wanted=_wanted(self))
+
+
+def _foreach_max(self):
+    """The largest element of each tensor."""
+    _lists("max", ("self", self))
+    if not all([t.numel() for t in self]):
+        raise RuntimeError("_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined.")
+    return _named([t.max() for t in self], "max", wanted=_wanted(self))
 
 
 for _inplace in (False, True):

@@ -34,7 +34,7 @@ _FROM = {
         spmm dsmm hsmm hspmm""",
     "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor
         frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add sub mul div pow maximum
-        minimum clamp_min clamp_max addcmul addcdiv lerp""".split()]) + " _foreach_zero_ _foreach_copy_ _foreach_norm",
+        minimum clamp_min clamp_max addcmul addcdiv lerp""".split()]) + " _foreach_zero_ _foreach_copy_ _foreach_norm _foreach_max",
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
         get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled

@@ -83,3 +83,27 @@ def test_where_one_of_a_list_wants_a_gradient_all_have_a_history():
     with torch.no_grad():
         assert [t.requires_grad for t in torch._foreach_mul([x, whole], 2)] == [False, False]
     assert [t.requires_grad for t in torch._foreach_mul_([x * 1, c], 2)] == [True, False]       # in place: a node each
+
+
+@pytest.mark.parametrize("name, want", [("addcmul", [[2, 6, 6], [[9, 9], [9, 9]]]), ("addcdiv", [[2, 6, 6], [[3, 3], [3, 3]]])])
+def test_numbers_that_come_in_one_tensor(name, want):
+    """As optimizers give step sizes that they keep in tensors; as many as there are tensors."""
+    a, b = [torch.tensor([1.0, 5, 5]), torch.ones(2, 2)], [torch.ones(3), torch.full((2, 2), 2.0)]
+    f = getattr(torch, f"_foreach_{name}")
+    assert [t.tolist() for t in f(a, b, b, torch.tensor([1.0, 2.0]))] == want
+    for given, text in ((torch.tensor(1.0), "Expected packed scalar Tensor to be of dimension 1. Got 0 instead."),
+                        (torch.ones(1), "Expected length of scalars to match input of length 2 but got 1 instead.")):
+        with pytest.raises(RuntimeError) as caught:
+            f(a, b, b, given)
+        assert str(caught.value) == text
+    getattr(torch, f"_foreach_{name}_")(a, b, b, scalars=torch.tensor([1, 2]))
+    assert [t.tolist() for t in a] == want
+
+
+def test_largest_elements():
+    a = [torch.tensor([1.0, 5, 5], requires_grad=True), torch.ones(2, 2)]
+    made = torch._foreach_max(a)
+    assert [t.item() for t in made] == [5, 1] and made[0].grad_fn.name() == "ForeachMaxBackward1"
+    assert torch.autograd.grad(made[0], a[0])[0].tolist() == [0, 0.5, 0.5]
+    with pytest.raises(RuntimeError, match="_foreach_max cannot compute the maximum of an empty tensor"):
+        torch._foreach_max([torch.empty(0)])
