@@ -289,3 +289,16 @@ def test_an_input_returned_as_it_is_wants_a_view_of_its_tangent(wants, push):
     with fw.dual_level():
         with pytest.raises(RuntimeError, match=r"returning a view \(or an input as-is\) but the jvp is not returning a view"):
             Same.apply(fw.make_dual(torch.ones(2, requires_grad=wants), torch.ones(2)))
+
+
+@pytest.mark.parametrize("f, expected", [(lambda x: x.clone().mul_(x), 4.0), (lambda x: (x + 1).mul_(x), 4.0), (lambda x: x.clone().mul_(2), 0.0)])
+def test_the_tangent_of_a_copy_is_a_copy(f, expected):
+    """What is written in place has a tangent of its own: nobody else's changes, and backward through it goes."""
+    x = torch.tensor([1.0, 1.5], dtype=torch.float64, requires_grad=True)
+    v = torch.ones(2, dtype=torch.float64)
+    with fw.dual_level():
+        made = fw.unpack_dual(f(fw.make_dual(x * 2, v))).tangent
+        assert v.tolist() == [1.0, 1.0]
+    if expected:
+        made.sum().backward()
+        assert x.grad.tolist() == [expected] * 2

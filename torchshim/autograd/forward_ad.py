@@ -198,7 +198,9 @@ def _pushed(node, vals, outs, tangents, deep):
         if pairs:
             cts = [t if t.dtype is g.dtype else t.to(g.dtype) for _, t, g in pairs]
             got = run([e for e, _, _ in pairs], cts if deep else [read(c) for c in cts], True, deep, us, False)
-        return {nr: _tensor(got.get(k), inst.out_metas[nr]) for k, nr in enumerate(plan.cts)}
+        made = {nr: _tensor(got.get(k), inst.out_metas[nr]) for k, nr in enumerate(plan.cts)}
+        given = [t._ts_st for t in tangents if t is not None]          # a copy's tangent is a copy: it may be written
+        return {nr: t.clone() if any([t._ts_st is st for st in given]) else t for nr, t in made.items()}
 
 
 def _tensor(got, meta):
