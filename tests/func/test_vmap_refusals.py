@@ -67,3 +67,20 @@ def test_refusals_once_a_subclass_answers_functions():
     torch.ones(2).as_subclass(Answering) + 1                      # from now on public functions ask for such classes
     with pytest.raises(RuntimeError, match="Attempted to vmap over aten::nonzero"):
         torch.vmap(torch.nonzero)(torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda a, b: torch.abs(a, out=b), "abs.out; the fallback path doesn't work on out= or view ops."),
+    (lambda a, b: torch.sum(a, 0, out=b), "sum.IntList_out; the fallback path doesn't work on out= or view ops."),
+    (lambda a, b: torch.clamp(a, 0, out=b), "clamp.out; the fallback path doesn't work on out= or view ops."),
+    (lambda a, b: torch.outer(a, a, out=b), "outer.out; the fallback path doesn't work on out= or view ops."),
+    (lambda a, b: torch.sort(a, out=(b, torch.empty(4, dtype=torch.long))),
+     "sort.values; the fallback path doesn't work on out= or view ops."),
+    (lambda a, b: torch.cat([a, a], out=b), "cat.out. We could not generate a fallback.")])
+def test_results_are_written_to_no_given_tensor_of_a_batch(f, text):
+    z, y = torch.rand(3, 4), torch.rand(4)
+    for g, args in ((f, (z, z.clone())), (lambda a: f(a, y), (z,)), (lambda a: f(y, a), (z,))):
+        with pytest.raises(RuntimeError) as raised:
+            vmap(g)(*args)
+        assert str(raised.value) == "Batching rule not implemented for aten::" + text
+    assert vmap(lambda a: torch.abs(y, out=torch.empty(4)) + a)(z).shape == (3, 4)         # what is no batch is written

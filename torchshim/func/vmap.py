@@ -52,7 +52,6 @@ _REFUSED = {
     "allclose": "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
                 "need this feature.",
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    "rrelu": "vmap: we do not yet support aten::rrelu. Please file an issue",
     "tolist": _UNREADABLE, "numpy": _UNREADABLE}
 _NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
                   jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)

@@ -2,15 +2,22 @@
 from __future__ import annotations
 
 import functools
+import math
 
-from ..autograd.levels import below, innermost_vmap, rebatched, unbatched
-from ..engine import context
+from ..autograd.levels import below, innermost_vmap, levels, rebatched, unbatched
+from ..engine import context, contiguous_strides
+from ..tensor.api.out import refuse_drawn
 from ..tensor.core.handle import TensorBase
-from .generator import check_randomness
+from .generator import check_randomness, refuse_random
 
 _SAME = "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
 _IN_PLACE = ("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
              "necessary for your usage, please file an issue with functorch.")
+
+_PROBABILITIES = ("vmap: inplace bernoulli(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+                  "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+                  "Please try to use out-of-place operators instead of inplace bernoulli. If said operator is being called inside the "
+                  "PyTorch framework, please file a bug report instead.")
 
 
 def differing():
@@ -32,23 +39,70 @@ def batch_of(t):
     return found and found[1][0]
 
 
-def to_refill(t):
-    """(vmap, dimension) of the batch of `t` that is to be overwritten with different numbers; RuntimeError where torch refuses, None
-    outside of a vmap, and where all examples get the same."""
-    level = innermost_vmap() if "transform" in context.modes else None
-    if level is None:
-        return None
-    check_randomness()
-    at = batch_of(t)
-    if at is None and level.randomness == "different":
-        raise RuntimeError(_IN_PLACE)
-    return None if at is None or level.randomness == "same" else (level, at)
+def to_refill(t, p=None):
+    """How `t` is overwritten with random numbers under vmap, by probabilities `p` where these are a tensor: (the vmaps whose examples get
+    different ones, the outermost first; the shape of all of them and how they lie; `p` for them; the vmap outside of which they are drawn).
+    None outside of a vmap, and where all examples are one tensor. RuntimeError where torch refuses."""
+    running = [x for x in levels() if x.kind == "vmap"] if "transform" in context.modes else ()
+    own, put, shape, strides, copied = t, [], t._ts_meta.shape, t._ts_meta.strides, False
+    rank = len(shape) if p is None else max(len(shape), p.ndim)
+    shape, strides = (1,) * (rank - len(shape)) + shape, (0,) * (rank - len(shape)) + strides
+    for level in reversed(running):
+        refuse_random(level)
+        own, step = (None, None) if own is None else _outside(own, level, strides, shape)
+        if p is not None:
+            p, at = _batched_at(p, level)
+            if at is not None and level.randomness == "same":
+                raise RuntimeError(_SAME)
+            if at is not None and step is None:
+                raise RuntimeError(_PROBABILITIES)
+            if at is not None:
+                p = p.movedim(at, 0)
+                p = p.reshape(level.size, *[1] * (len(shape) + 1 - p.ndim), *p.shape[1:])
+        if level.randomness == "different":
+            if step is None:
+                raise RuntimeError(_IN_PLACE)
+            shape, strides = (level.size, *shape), (step, *strides)
+            put.insert(0, level)
+        elif step is not None:                 # torch draws them for a new example, and copies it
+            shape = shape if put else t._ts_meta.shape
+            own, strides, copied = None, contiguous_strides(shape), True
+    return (put, shape, strides, p, running[0]) if put or copied else None
+
+
+def _batched_at(t, level):
+    """(`t` outside of a vmap, the dimension of its batch or None)."""
+    with below(level, keep=True):
+        (value, _), (at, _) = unbatched([t, level.ins[0]])
+    return (t, None) if at is None else (value, at)
+
+
+def _outside(t, level, strides, shape):
+    """(`t` outside of a vmap, the step from one example to the next in memory or None); of arguments and their views, and of what was
+    computed: that has its batch first."""
+    for i, given, d in zip(level.ins, level.given, level.dims):
+        if t._ts_st is i._ts_st:
+            return given, given._ts_meta.strides[d]
+    value, at = _batched_at(t, level)
+    return value, None if at is None else math.prod(shape)
+
+
+def refilled(found, make):
+    """What `make(shape, strides)` draws for the vmaps that `to_refill` found, as an example in the innermost sees it."""
+    put, shape, strides, _, outermost = found
+    with below(outermost):
+        t = make(shape, strides)
+    for level in put:
+        with below(level, keep=True):
+            (t,) = rebatched([t], level)
+    return t
 
 
 def with_batches(f):
     """A function that draws with tensors as its parameters, under vmap: it is called with the whole batch, elementwise or row by row."""
     @functools.wraps(f)
     def drawn(*args, **kwargs):
+        refuse_drawn(kwargs.get("out"))
         level = innermost_vmap() if "transform" in context.modes else None
         at = [k for k, a in enumerate(args) if isinstance(a, TensorBase)]
         if level is None or not at:

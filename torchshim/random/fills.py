@@ -5,13 +5,14 @@ import numbers
 
 import numpy as np
 
-from ..engine import context, half, is_host, literal, meta_of, value_of
+from ..engine import context, contiguous_strides, half, is_host, literal, meta_of, value_of
 from ..ops import promotion as P
 from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation, elementwise
 from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_memory, check_size, delivered, destined, done, like_strides, sizes_of
+from ..tensor.api.out import refuse_drawn
 from ..tensor.api.parameters import type_name
 from ..tensor.api.reduction import as_int
 from ..tensor.api.signatures import NAMES, guarded
@@ -23,7 +24,7 @@ from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
 from ..tensor.core.write import ask, check_inplace, is_inference, needs_grad, rebase, refuse_overlap, rewrite, write
-from .batches import batch_of, differing, for_each, to_refill, with_batches
+from .batches import batch_of, differing, for_each, refilled, to_refill, with_batches
 from .generator import stream
 from .streams import fill_order, in_memory_order
 
@@ -102,9 +103,9 @@ _ATEN = {"RandomBackward0": "random_.from", "RandomBackward1": "random_.to", "Be
 
 def refill(t, draw, name):
     """Write random numbers into `t` in place; `name` is its grad_fn's."""
-    found = to_refill(t)
+    found = to_refill(t) if "transform" in context.modes else None
     if found is not None:
-        return t.copy_(for_each(found[0], lambda whole: made(draw, whole, t._ts_meta.dtype, t._ts_meta.device), t.shape, found[1]))
+        return _copied(t, found, draw)
     alone = t._ts_edge is True and is_inference(t) and name != "BernoulliBackward1"        # torch does not ask the graph, see apply_inplace
     wants = needs_grad(t) and not alone
     check_inplace(t, wants)
@@ -128,6 +129,11 @@ def refill(t, draw, name):
     return t
 
 
+def _copied(t, found, draw):
+    """Random numbers for the vmaps that `to_refill` found, copied to `t`."""
+    return t.copy_(refilled(found, lambda shape, strides: made(draw, shape, t._ts_meta.dtype, t._ts_meta.device, strides=strides)).reshape(t.shape))
+
+
 def _as_meta(a, meta):
     a = a if a.dtype == meta.held else a.view(meta.held)
     if meta.device != literal(a).meta.device:
@@ -143,6 +149,7 @@ def _new(name, draw, floating=True):
             size = (kw.pop("size"),)
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
+        refuse_drawn(out)
         d, where = destined(name, out, dtype, P.default_float, device, layout)
         s = stream(generator, where)
         shape = sizes_of(name, size)
@@ -223,6 +230,7 @@ def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layo
 @function(method=False)
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A random permutation of 0 … n-1."""
+    refuse_drawn(out)
     n = as_int("randperm", n, "n", 1)
     d, where = destined("randperm", out, dtype, P.int64, device, layout)
     if P.kind_of(d) in (0, 3):
@@ -507,12 +515,11 @@ def bernoulli_(self, p=0.5, *, generator=None):
         raise NotImplementedError(f'"bernoulli_{"tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"}" not implemented for '
                                   f'\'{P.c_name(d)}\'')
     if isinstance(p, TensorBase):
-        if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):
-            to_refill(self)                    # it may refuse
-            return self.copy_(bernoulli(p.expand(self.shape)))
-        m = self._ts_meta
-        probs = _parameter(p.expand(m.shape)).ravel()
-        if not m.contiguous:
-            probs = probs[fill_order(m.shape, m.strides)]
-        return refill(self, lambda n, c: s.bernoulli_tensor(probs, d), "BernoulliBackward1")
+        found, m = to_refill(self, p) if "transform" in context.modes else None, self._ts_meta
+        shape, strides, p = (m.shape, m.strides, p) if found is None else found[1:4]
+        probs = _parameter(p.expand(shape)).ravel()
+        if strides != contiguous_strides(shape):
+            probs = probs[fill_order(shape, strides)]
+        draw = lambda n, c: s.bernoulli_tensor(probs, d)
+        return refill(self, draw, "BernoulliBackward1") if found is None else _copied(self, found, draw)
     return refill(self, lambda n, c: s.bernoulli(n, p, d), "BernoulliBackward2")

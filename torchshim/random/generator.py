@@ -123,10 +123,16 @@ def restore(known, devices=None):
 def check_randomness():
     """Refuse random numbers where vmap says that they are an error."""
     level = innermost_vmap() if "transform" in context.modes else None
-    if level is not None and level.randomness == "old":
+    if level is not None:
+        refuse_random(level)
+
+
+def refuse_random(level):
+    """The same in one vmap."""
+    if level.randomness == "old":
         raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside "
                            "of vmap as a workaround")
-    if level is not None and level.randomness == "error":
+    if level.randomness == "error":
         raise RuntimeError(RANDOM)
 
 

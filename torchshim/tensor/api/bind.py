@@ -19,7 +19,7 @@ from . import docs
 from .at_once import at_once
 from .compiled import compiled, keep
 from .placement import placed
-from .out import ELEMENTWISE, SHARED, dtype_of, history_first, into, writer
+from .out import ELEMENTWISE, SHARED, dtype_of, history_first, into, refuse_drawn, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded
 from .misfits import misfit_of
@@ -544,6 +544,9 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
     return register
 
 
+_DRAWN = {"bernoulli", "multinomial"}           # random numbers
+
+
 def with_out(f, name):
     """`f` with torch's out= keyword."""
     @functools.wraps(f)
@@ -554,6 +557,8 @@ def with_out(f, name):
             refused = refusal(name, args, {**kwargs, "out": out}, out=True) if name in SIGNED else None
             if refused is not None:            # a signature without out=
                 raise refused
+            if name in _DRAWN:
+                refuse_drawn(out)
             made = into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED or name in ELEMENTWISE else ())
             return None if name in LISTED else made
         except Exception as error:

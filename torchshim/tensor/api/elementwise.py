@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...engine import warn
+from ...engine import context, warn
 from ...ops import activation, arithmetic, bessel, clamping as bounds, logic, rounding, special, unary     # noqa: F401  (they declare)
 from ...ops import promotion as P
 from ...ops.half_kernels import refused
@@ -331,6 +331,8 @@ def _rrelu(input, lower, upper, training, inplace, generator=None):
     for what, bound in (("lower", lower), ("upper", upper)):
         if not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {what} bound must be finite, got {bound:g}")
+    if any([x.kind == "vmap" for x in context.modes.get("transform", ())]):
+        raise RuntimeError(f"vmap: we do not yet support aten::rrelu{'_' if inplace else ''}. Please file an issue")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if training:

@@ -10,11 +10,11 @@ import re
 
 import numpy as np
 
-from ...engine import context, warn
+from ...engine import TRACED, context, warn
 from ...ops import promotion as P
 from ...ops.registry import OPS
 from ..core.device import same_device
-from ..core.handle import TensorBase, meta, tangent_of
+from ..core.handle import TensorBase, meta, read, tangent_of
 from ..core.write import is_inference, refuse_inference, refuse_overlap, unasked
 from .parameters import type_name
 from .return_types import written
@@ -217,6 +217,31 @@ def check_dtype(rule, want, got, name, field="result"):
                                      field=field, name=kernel if name.startswith("fft_") else name, int32=want == P.int32))
 
 
+def _under_vmap():
+    return "transform" in context.modes and any([x.kind == "vmap" for x in context.modes["transform"]])
+
+
+def refuse_drawn(out):
+    """torch's error for random numbers that are to be written to a given tensor under vmap."""
+    if out is not None and _under_vmap():
+        raise RuntimeError("vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as "
+                           "a workaround")
+
+
+#: Which overload has the `out=`, where it is not called "out"; and whose operands are lists.
+_OVERLOADS = {"sum": "IntList_out", "prod": "int_out", "sort": "values", "topk": "values", "kthvalue": "values", "mode": "values",
+              "max": "dim_max", "min": "dim_min", "median": "dim_values", "nanmedian": "dim_values", "pow": "Tensor_Scalar_out"}
+_OF_LISTS = {"cat", "stack", "concat", "hstack", "vstack", "dstack"}
+
+
+def _refuse_batched(name, *tensors):
+    """torch's error for results that are to be written to a given tensor under vmap, where any of the tensors is a batch."""
+    if _under_vmap() and any([read(t).extra is TRACED for t in tensors]):
+        name = name.removeprefix("aten::")
+        raise RuntimeError(f"Batching rule not implemented for aten::{name}.{_OVERLOADS.get(name, 'out')}" + (
+            ". We could not generate a fallback." if name in _OF_LISTS else "; the fallback path doesn't work on out= or view ops."))
+
+
 def into(out, result, name, operands=(), rule=None, field="result"):
     """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part,
     or of one that is in SHARED."""
@@ -234,6 +259,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         out = out[0]
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    _refuse_batched(name, out, result)
     of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
     if name in _LOOKED_AT_FIRST or (name in _COPIED or name in _UNKNOWN) and context.grad:
         check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
