@@ -39,3 +39,27 @@ def test_what_lies_there_already_may_be_written_where_elements_share_a_place(dty
     assert y._version == 3
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
         y[...] = x.clone()
+
+
+def test_masks_that_see_a_part_of_what_is_filled_are_refused():
+    def mask():
+        return torch.tensor([True, False, True, True, False, False])
+    words = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+    for value in (False, torch.tensor(False)):
+        for f in (lambda x: x[1:].masked_fill_(x[:-1], value), lambda x: x.view(2, 3).masked_fill_(x.view(2, 3)[0], value),
+                  lambda x: x[:4].view(2, 2).masked_fill_(x[:4].view(2, 2).t(), value)):
+            with pytest.raises(RuntimeError, match=words):
+                f(mask())
+        x = mask()
+        assert not x.masked_fill_(x, value).any()
+        x = mask()
+        assert x[:3].masked_fill_(x[3:], value).tolist() == [False, False, True]
+
+
+def test_each_fill_of_an_expanded_tensor_warns():
+    x = torch.ones(1).expand(6)
+    for value in (0.0, torch.tensor(1.0)):
+        with pytest.warns(UserWarning, match="Use of masked_fill_ on expanded tensors is deprecated"):
+            assert x.masked_fill_(torch.tensor([True, False] * 3), value).tolist() == [float(value)] * 6
+        with pytest.warns(UserWarning, match="Use of index_fill_ on expanded tensors is deprecated"):
+            x.index_fill_(0, torch.tensor([0]), value)

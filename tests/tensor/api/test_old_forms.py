@@ -58,3 +58,9 @@ def test_the_class_of_tensors_names_the_default_dtype():
     assert torch.nn.Linear(2, 2).double().type(torch.Tensor).weight.dtype == torch.float32
     with pytest.raises(ValueError, match="invalid type: 'Parameter'"):
         x.type(torch.nn.Parameter)
+
+
+def test_addbmm_in_place_takes_its_numbers_first():
+    a, b = torch.ones(2, 2, 3), torch.ones(2, 3, 4)
+    assert (torch.ones(2, 4).addbmm_(1, a, b) == 7).all() and (torch.ones(2, 4).addbmm_(1.0, 0.5, a, b) == 4).all()
+    assert (torch.ones(2, 4).addbmm_(a, b, beta=2) == 8).all()

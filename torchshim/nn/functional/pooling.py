@@ -397,6 +397,10 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
         if samples.size(2) != dims:
             raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.size(2)}.")
         samples = samples[:batch] if samples.size(0) > batch else samples
+    many = "Ints" if dims == 2 else "three Ints"
+    for what, given in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if isinstance(given, (tuple, list)) and len(given) != dims:
+            raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of {many}")
     kernel, target = numbers(kernel_size, dims), numbers(output_size, dims)
     shape, least = tuple(input.shape), dims + 1
     if len(shape) not in (least, least + 1):

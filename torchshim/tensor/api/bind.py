@@ -263,7 +263,7 @@ def kept_of_nothing(op, method, dtype):
 
 
 def old_form(op, name, given, method, inplace, out):
-    """A call with its arguments in an old order."""
+    """A call with its arguments in an old order. inplace: whether it writes to the first, or what does that."""
     for order in OLD_FORMS[op.name]:
         order = ("self", *[n for n in order if n != "self"]) if method else order
         if len(order) == len(given):
@@ -290,7 +290,7 @@ def old_form(op, name, given, method, inplace, out):
              f"of the following signatures instead:\n\t{name}({', '.join(new[skip:])}{'' if method else ', Tensor out = None'})")
     values = dict(zip(order, given))
     args = [values.get(p.name, p.default) for p in op.params]
-    made = (call_inplace if inplace else call)(op, args, name, int(not method))
+    made = inplace(*args) if callable(inplace) else (call_inplace if inplace else call)(op, args, name, int(not method))
     return made if out is None else into(out, made, name)
 
 

@@ -363,8 +363,8 @@ forms("index_reduce", _index_reduce, out=True)
 # -- masks --------------------------------------------------------------------------------------------------------------------
 def _warn_of_expanded(name, m):
     if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
-        warn_once(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
-                  "applies to advanced indexing e.g. tensor[mask] = scalar")
+        warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+             "applies to advanced indexing e.g. tensor[mask] = scalar")
 
 
 def _masked_fill(inplace, self, mask, value):
@@ -381,6 +381,7 @@ def _masked_fill(inplace, self, mask, value):
         raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
     if inplace:
         _warn_of_expanded("masked_fill_", m)
+        refuse_overlap(self, (mask,), "part")
     mask = _same_device(self, mask)
     if isinstance(value, TensorBase):
         vm = meta(value)

@@ -6,7 +6,7 @@ import math
 from ...ops import contractions, products as L
 from ...ops.registry import InplaceOp, T
 from ...ops.shape import RESHAPE_COPY
-from .bind import call, function, into, prepare, type_name
+from .bind import call, function, into, old_form, prepare, type_name
 from ..core.dispatch import apply, apply2, apply3
 from ..core.handle import TensorBase, edge, meta, read
 from ..core.write import apply_inplace, born_written, check_inplace, needs_grad, rewrite, write
@@ -175,8 +175,14 @@ _addbmm_ = InplaceOp(L.addbmm)
 
 
 @function()
-def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
+def addbmm_(input, batch1, batch2, *old, beta=1, alpha=1):
     """In-place addbmm. As in torch a smaller `input` takes the shape of the result."""
+    if old:
+        return old_form(L.addbmm, "addbmm_", (input, batch1, batch2, *old), True, _addbmm_in_order, None)
+    return _addbmm_in_order(input, batch1, batch2, beta, alpha)
+
+
+def _addbmm_in_order(input, batch1, batch2, beta, alpha):
     tensors, layout, nums, kinds = prepare(L.addbmm, (input, batch1, batch2, beta, alpha))
     if batch1.ndim != 3 or batch2.ndim != 3 or input._ts_view is not None or input.shape == (batch1.shape[1], batch2.shape[2]):
         return apply_inplace(_addbmm_, tensors, layout, nums, kinds)

@@ -385,7 +385,7 @@ class leaves_first:
 def refuse_overlap(t, tensors=(), mode=None):
     """torch's refusals of writes to memory where elements coincide: among themselves, or with an operand's. `mode` None is
     for elementwise operators, which may read what they write; "fill" does not mind coinciding elements; "indexed" may share
-    nothing with its operands; "put" is both of these."""
+    nothing with its operands; "put" is both of these; "part" is "fill" with operands that are read element by element."""
     m = meta(t)
     if mode in (None, "indexed") and not m.contiguous and m.numel > 1 and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
