@@ -40,10 +40,10 @@ def words(rows=2, length=12):
     return torch.randint(5, 100, (rows, length))
 
 
-def trained(name, config, writes=True, **more):
+def trained(name, config, writes=True):
     """Loss, logits and the sum of the gradients' sizes, and what the model writes, most likely or drawn."""
     model, ids = getattr(transformers, name)(config).eval(), words()
-    out = model(input_ids=ids, labels=ids, **more)
+    out = model(input_ids=ids, labels=ids)
     out.loss.backward()
     told = [out.loss, out.logits, float(sum([p.grad.double().abs().sum() for p in model.parameters() if p.grad is not None]))]
     if writes:
@@ -54,12 +54,11 @@ def trained(name, config, writes=True, **more):
     return told
 
 
-def translated(name, **more):
+def translated(name):
     config = dict(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
                   decoder_ffn_dim=64, vocab_size=100, max_position_embeddings=64, pad_token_id=1, decoder_start_token_id=2, bos_token_id=0,
                   eos_token_id=2, forced_eos_token_id=2)
-    told = trained(f"{name}ForConditionalGeneration", getattr(transformers, f"{name}Config")(**config), writes=False)
-    return told
+    return trained(f"{name}ForConditionalGeneration", getattr(transformers, f"{name}Config")(**config), writes=False)
 
 
 for name, options in DECODERS.items():

@@ -4,9 +4,6 @@ import torch
 from _telling import case
 from torch import nn
 
-# their matrices are decomposed, or iterated in half precision: what is rounded otherwise comes out otherwise after one step
-CHAOTIC = {"alice", "racs", "scion", "scionlight", "soap", "splus", "muon", "adamuon", "adago", "distributedmuon", "adafactormuon"}
-
 
 def stepped(name):
     net, x = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)), torch.randn(8, 4)
@@ -21,5 +18,4 @@ def stepped(name):
 
 
 for name in sorted(pytorch_optimizer.get_supported_optimizers()):
-    if name not in CHAOTIC:
-        case(name, lambda: stepped(name))
+    case(name, lambda: stepped(name))

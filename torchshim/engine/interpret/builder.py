@@ -23,8 +23,8 @@ from typing import Any, Callable
 
 import numpy as np
 
-from . import (array_rules, conv_rules, elementwise_rules, fused_sums, hypotenuse, index_rules, linalg_rules, order_rules, scan_rules, sum_rules,   # noqa: F401
-               window_rules)                   # they register rules
+from . import (array_rules, conv_rules, elementwise_rules, fused_sums, hypotenuse, index_rules, linalg_rules, order_rules,   # noqa: F401
+               scan_rules, sum_rules, window_rules)            # they register rules
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
 from .rules import ANY_SHAPE, CALLS, ELEMENTWISE, F32, F64, RULES, Spec, plain

@@ -71,7 +71,9 @@ def takes(p, x, op):
             if base in ("int", "SymInt"):      # the others are looked at when they are needed
                 return not x or fits(x[0])
             return all([fits(y) or y is None and "?[" in p.type for y in x])
-        return p.type.partition("[")[2] != "]" and (fits(x) or fits is _is_int and _is_int(x, alone=False))      # int[1] takes an int too
+        if p.type.partition("[")[2] == "]":
+            return False                       # int[1] takes an int too
+        return _is_int(x, alone=False) if fits is _is_int else fits(x)
     return fits(x) or base == "Tensor" and p.name in op.numbers and _is_number(x)
 
 
