@@ -179,8 +179,8 @@ def _check_dist(self, other, p):
     broadcast_shapes([self.shape, other.shape])
 
 
-@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("self", "other", "result"), check=_check_dist, nowhere=_counts(2),
-    back_refuses=_negated_nothing, out=False)
+@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("self", "other", "result"), check=_check_dist,
+    nowhere=_counts(2), back_refuses=_negated_nothing, out=False)
 def dist(self, other, p):
     """The p-norm of the difference."""
     d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())

@@ -64,6 +64,15 @@ def add_scaled(x, y, alpha):
     return (wide(x) + jnp.where(in_registers, product, wide(product.astype(short)))).astype(short)
 
 
+def downhill(p, g, weight_decay, flags):
+    """The gradient to follow: that of what is minimized, with the decay of weights where this is part of it."""
+    if "maximize" in flags:
+        g = -g
+    if "weight_decay" in flags and "decoupled_weight_decay" not in flags:
+        g = add_scaled(g, p, weight_decay)
+    return g
+
+
 def lerp(x, end, weight, flags):
     """The running mean, from whichever end is nearer: as `nearer_end` found."""
     return (_from_end if "nearer_end" in flags else _from_start)(x, end, weight)

@@ -2,16 +2,13 @@
 from __future__ import annotations
 
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcmul, div, mul, root
+from ._update import Update, add, add_scaled, addcmul, div, downhill, mul, root
 from .optimizer import SteppedOptimizer, check, check_lr
 
 
 def _adadelta(p, g, square, delta, numbers, flags):
     lr, rho, more, eps, weight_decay = numbers
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
     square = addcmul(mul(square, rho), g, g, more)
     step = mul(div(root(add(delta, eps)), root(add(square, eps))), g)
     return add_scaled(p, step, -lr), square, addcmul(mul(delta, rho), step, step, more)

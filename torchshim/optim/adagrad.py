@@ -5,16 +5,13 @@ from ..autograd.grad_mode import grad_mode
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.sparse import sparse_coo_tensor
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcdiv, addcmul, number, root
+from ._update import Update, add, addcdiv, addcmul, downhill, number, root
 from .optimizer import SteppedOptimizer, check, check_fused, check_lr, host_scalar, sparse_and_dense
 
 
 def _adagrad(p, g, total, numbers, flags):
     lr, eps, weight_decay = numbers
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
     total = addcmul(total, g, g, 1)
     return addcdiv(p, g, add(root(total), eps), -lr), total
 

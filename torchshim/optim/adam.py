@@ -5,19 +5,15 @@ import jax.numpy as jnp
 
 from ..tensor.core.tensor import Tensor
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcdiv, addcmul, div, lerp, mul, nearer_end, root
+from ._update import Update, add, addcdiv, addcmul, div, downhill, lerp, mul, nearer_end, root
 from .optimizer import SteppedOptimizer, check, check_betas, check_fused, check_lr, flags_of
 
 
 def _adam(p, g, m, v, *rest):
     *maxima, (step_size, keep, more1, beta2, more2, scale, eps, weight_decay), flags = rest
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        if "decoupled_weight_decay" in flags:
-            p = mul(p, keep)
-        else:
-            g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
+    if "weight_decay" in flags and "decoupled_weight_decay" in flags:
+        p = mul(p, keep)
     m = lerp(m, g, more1, flags)
     v = addcmul(mul(v, beta2), g, g, more2)
     top = [jnp.maximum(x, v) for x in maxima]

@@ -4,16 +4,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcdiv, lerp, mul, nearer_end
+from ._update import Update, add, addcdiv, downhill, lerp, mul, nearer_end
 from .optimizer import SteppedOptimizer, check, check_betas, check_lr
 
 
 def _adamax(p, g, m, u, numbers, flags):
     lr, more1, beta2, eps, weight_decay = numbers
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
     m = lerp(m, g, more1, flags)
     u = jnp.maximum(mul(u, beta2), add(jnp.abs(g), eps))
     return addcdiv(p, m, u, -lr), m, u

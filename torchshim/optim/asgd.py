@@ -2,16 +2,13 @@
 from __future__ import annotations
 
 from ._functional import functional
-from ._update import Update, add, add_scaled, mul
+from ._update import Update, add, add_scaled, downhill, mul
 from .optimizer import SteppedOptimizer, check, check_lr
 
 
 def _asgd(p, g, mean, numbers, flags):
     eta, keep, mu, weight_decay = numbers
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
     p = add_scaled(mul(p, keep), g, -eta)
     return p, p if "begin" in flags else add(mean, mul(add_scaled(p, mean, -1), mu))
 

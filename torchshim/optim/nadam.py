@@ -5,19 +5,15 @@ import numpy as np
 
 from ..tensor.core.tensor import Tensor
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcdiv, addcmul, div, lerp, mul, nearer_end, number, root
+from ._update import Update, add, addcdiv, addcmul, div, downhill, lerp, mul, nearer_end, number, root
 from .optimizer import SteppedOptimizer, check, check_betas, check_lr, flags_of
 
 
 def _nadam(p, g, m, v, numbers, flags):
     of_grad, of_mean, keep, more1, beta2, more2, correction, eps, weight_decay = numbers
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        if "decoupled_weight_decay" in flags:
-            p = mul(p, keep)
-        else:
-            g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
+    if "weight_decay" in flags and "decoupled_weight_decay" in flags:
+        p = mul(p, keep)
     m = lerp(m, g, more1, flags)
     v = addcmul(mul(v, beta2), g, g, more2)
     scale = add(root(div(v, correction)), eps)

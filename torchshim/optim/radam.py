@@ -4,19 +4,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcmul, div, lerp, mul, nearer_end, root, wide
+from ._update import Update, add, add_scaled, addcmul, div, downhill, lerp, mul, nearer_end, root, wide
 from .optimizer import SteppedOptimizer, check, check_betas, check_lr, flags_of
 
 
 def _radam(p, g, m, v, numbers, flags):
     lr, correction, scale, rectified, keep, more1, beta2, more2, eps, weight_decay = numbers
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        if "decoupled_weight_decay" in flags:
-            p = mul(p, keep)
-        else:
-            g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
+    if "weight_decay" in flags and "decoupled_weight_decay" in flags:
+        p = mul(p, keep)
     m = lerp(m, g, more1, flags)
     v = addcmul(mul(v, beta2), g, g, more2)
     step = mul(div(m, correction), lr)

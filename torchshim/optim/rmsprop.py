@@ -2,16 +2,13 @@
 from __future__ import annotations
 
 from ._functional import functional
-from ._update import Update, add, add_scaled, addcdiv, addcmul, lerp, mul, nearer_end, root
+from ._update import Update, add, add_scaled, addcdiv, addcmul, downhill, lerp, mul, nearer_end, root
 from .optimizer import SteppedOptimizer, check, check_lr, flags_of
 
 
 def _rmsprop(p, g, square, *rest):
     *states, (lr, alpha, more, eps, momentum, weight_decay), flags = rest
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
     square = addcmul(mul(square, alpha), g, g, more)
     out = [square]
     if "centered" in flags:

@@ -3,16 +3,13 @@ from __future__ import annotations
 
 from ..autograd.grad_mode import grad_mode
 from ._functional import functional
-from ._update import Update, add_scaled, mul, number
+from ._update import Update, add_scaled, downhill, mul, number
 from .optimizer import Optimizer, check, check_fused, check_lr, flags_of, sparse_and_dense, with_grads
 
 
 def _sgd(p, g, *rest):
     *buffer, (lr, momentum, more, weight_decay), flags = rest
-    if "maximize" in flags:
-        g = -g
-    if "weight_decay" in flags:
-        g = add_scaled(g, p, weight_decay)
+    g = downhill(p, g, weight_decay, flags)
     if "momentum" not in flags:
         return (add_scaled(p, g, -lr),)
     b = g if "first" in flags else add_scaled(mul(buffer[0], momentum), g, more)

@@ -15,7 +15,8 @@ from .. import (Tensor, as_tensor, bfloat16, complex32, complex64, complex128, d
                 isclose, promote_types, qint8, qint32, quint2x4, quint4x2, quint8, strided)
 
 _PRECISION = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7),
-              **dict.fromkeys((quint8, quint2x4, quint4x2, qint8, qint32), (1.3e-6, 1e-5)), complex32: (1e-3, 1e-5), complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
+              **dict.fromkeys((quint8, quint2x4, quint4x2, qint8, qint32), (1.3e-6, 1e-5)),
+              complex32: (1e-3, 1e-5), complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
 _OF_NUMBER = {int: int64, float: float64, complex: complex128}
 
 

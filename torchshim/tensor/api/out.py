@@ -31,10 +31,10 @@ FLOATING = "{name} expects a floating point output tensor, but got {got}"
 #: Where the result's own dtype is wanted: the words, and whose they are. A name with a dot is an overload's.
 _SAME = {
     SAME: """addmm addmv baddbmm mm bmm matmul linear cross linalg_cross isin.any isin lu_unpack lu_solve linalg_lu_solve max.dim min.dim
-        aminmax argmax argmin argsort.stable frobenius_norm diag softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu norm
-        gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
-        split_with_sizes_copy unbind_copy alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy
-        view_copy avg_pool2d avg_pool3d
+        aminmax argmax argmin argsort.stable frobenius_norm diag softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu
+        norm gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
+        split_with_sizes_copy unbind_copy alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy
+        unfold_copy unsqueeze_copy view_copy avg_pool2d avg_pool3d
         linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
         linalg_svdvals linalg_svd svd linalg_qr qr linalg_eigh linalg_vector_norm cumsum cumprod sum prod""",
@@ -391,8 +391,8 @@ def _dtype_first(op, name, args, out, error):
 _WRITTEN = {name: called for called, names in dict(
     abs="absolute", div="true_divide", cat="concat concatenate hstack vstack row_stack dstack column_stack",
     linalg_vector_norm="norm", _linalg_det="linalg_det det", linalg_inv_ex="linalg_inv inverse", mm="linalg_multi_dot chain_matmul",
-    mul="kron outer ger", nansum="nanmean", gather="take_along_dim", _linalg_svd="linalg_svdvals", _linalg_solve_ex="linalg_solve", matmul="linalg_matrix_power matrix_power",
-    sub="diff", pow="square", log_sigmoid_forward="logsigmoid",
+    mul="kron outer ger", nansum="nanmean", gather="take_along_dim", _linalg_svd="linalg_svdvals", _linalg_solve_ex="linalg_solve",
+    matmul="linalg_matrix_power matrix_power", sub="diff", pow="square", log_sigmoid_forward="logsigmoid",
     sum="linalg_matrix_rank").items() for name in names.split()}
 _OF_TWO = {"max.other": "maximum", "min.other": "minimum"}
 #: Whose out tensor is looked at before histories are.

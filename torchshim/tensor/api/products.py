@@ -31,10 +31,10 @@ def linear(input, weight, bias=None, *, out=None):
 
 
 def _matmul_steps(a, b):
-    """A vector times a matrix, which torch squeezes in place. A vector or a matrix times a stack of matrices, in torch's steps: one product with a large matrix where a matrix on the left wants a
-    gradient, which must not be as large as the stack, and a vector where it wants one or that takes no copy; else a stack of products.
-    None where this is one operator: what does not want a gradient on the left is the same in any way. Asked where `a` is a vector or `b`
-    such a stack."""
+    """A vector times a matrix, which torch squeezes in place. A vector or a matrix times a stack of matrices, in torch's steps: one
+    product with a large matrix where a matrix on the left wants a gradient, which must not be as large as the stack, and a vector where it
+    wants one or that takes no copy; else a stack of products. None where this is one operator: what does not want a gradient on the left is
+    the same in any way. Asked where `a` is a vector or `b` such a stack."""
     ma, mb, wants = meta(a), meta(b), needs_grad(a)
     if mb.ndim < 3:
         made = apply2(L.matmul, a, b, (T, T))

@@ -389,8 +389,8 @@ def _overloads(name, method, out=False):
 
 #: Functions with out= of which torch's errors do not tell.
 _WITHOUT_OUT = frozenset("""max_pool1d max_pool1d_with_indices max_pool2d max_pool3d adaptive_max_pool1d rms_norm pairwise_distance stft
-    slice_inverse choose_qparams_optimized batch_norm_update_stats count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss triplet_margin_loss
-    native_group_norm native_layer_norm native_dropout norm_except_dim bartlett_window blackman_window hamming_window hann_window
+    slice_inverse choose_qparams_optimized batch_norm_update_stats count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss
+    triplet_margin_loss native_group_norm native_layer_norm native_dropout norm_except_dim bartlett_window blackman_window hamming_window hann_window
     kaiser_window""".split())
 NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
 

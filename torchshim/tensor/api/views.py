@@ -544,7 +544,8 @@ def _window_source(t, size, stride, first, last):
     owner = t if base is None else base
     m, at = meta(owner), offset_of(owner)
     if m.dtype == root.dtype and at <= first:
-        if last < at + m.numel if m.dense else np.isin(memory_views.places_of(size, stride, first), memory_views.places_of(m.shape, m.strides, at)).all():
+        places = memory_views.places_of
+        if last < at + m.numel if m.dense else np.isin(places(size, stride, first), places(m.shape, m.strides, at)).all():
             return owner, m, at
     if needs_grad(t):
         raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")
