@@ -83,3 +83,35 @@ def test_forward_mode_of_channels_last():
 def test_a_sparse_input_is_checked_where_it_has_elements(layout, block):
     x = torch.tensor([[1.0, 0.0], [2.0, 3.0]], dtype=torch.float64).to_sparse(layout=layout, blocksize=block).requires_grad_()
     assert gradcheck(torch.sum, x, masked=True, check_batched_grad=False)
+
+
+def test_what_gradients_of_sparse_inputs_must_be():
+    """As sparse as their inputs; torch has no batches of them."""
+    def reshaping(x):
+        y = x.clone()
+        y.register_hook(lambda g: g if g is None else g.to_dense().to_sparse(1))
+        return y.to_dense()
+    x = torch.ones(2, 2, dtype=torch.float64).to_sparse().requires_grad_()
+    with pytest.raises(RuntimeError, match="grad is sparse tensor, but has incorrect sparse_dim 1, expected 2"):
+        gradcheck(reshaping, (x,), masked=True)
+    assert not gradcheck(reshaping, (x,), masked=True, raise_exception=False)
+    with pytest.raises(RuntimeError, match="gradcheck or gradgradcheck failed while testing batched gradient"):
+        gradcheck(lambda x: x.to_dense(), (x,), masked=True, check_batched_grad=True)
+
+
+def test_forward_mode_is_asked_with_inputs_that_require_no_gradient():
+    seen = []
+
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            if torch.autograd.forward_ad._current_level >= 0:
+                seen.append((x.requires_grad, y.requires_grad))
+            return x.clone(), y.clone()
+
+        @staticmethod
+        def jvp(ctx, x, y):
+            return x, y
+    x, y = [torch.rand(2, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    assert gradcheck(Same.apply, (x, y), check_forward_ad=True, check_backward_ad=False)
+    assert set(seen) == {(False, False)}

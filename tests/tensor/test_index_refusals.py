@@ -63,3 +63,28 @@ def test_each_fill_of_an_expanded_tensor_warns():
             assert x.masked_fill_(torch.tensor([True, False] * 3), value).tolist() == [float(value)] * 6
         with pytest.warns(UserWarning, match="Use of index_fill_ on expanded tensors is deprecated"):
             x.index_fill_(0, torch.tensor([0]), value)
+
+
+def test_a_mask_of_bytes_warns_wherever_it_is_given():
+    mask, x = torch.zeros(3, dtype=torch.uint8), torch.ones(3)
+    for f in (lambda: x[mask], lambda: x.index_put_((mask,), torch.ones(0), accumulate=True), lambda: x.index_put((mask,), torch.ones(0))):
+        with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead"):
+            f()
+
+
+@pytest.mark.parametrize("value, words", [
+    ([], r"value tensor of shape \[0\] cannot be broadcast to indexing result of shape \[4\]"),
+    ([1.0, 2.0], r"value tensor of shape \[2\] cannot be broadcast to indexing result of shape \[4\]"),
+    ([1.0, 2.0, 3.0, 4.0], "the source and destination dtypes match, got Long for the destination and Float for the source")])
+def test_what_does_not_fit_a_mask_is_refused_for_its_shape_before_its_dtype(value, words):
+    x = torch.arange(4)
+    with pytest.raises(RuntimeError, match=words):
+        x[x > -1] = torch.tensor(value)
+
+
+def test_memory_that_numpy_sees_does_not_grow():
+    x = torch.zeros(3)
+    seen = x.numpy()
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        x.resize_(5)
+    assert x.resize_(2).tolist() == [0, 0] and seen.shape == (3,)

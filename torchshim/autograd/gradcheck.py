@@ -194,7 +194,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
         with forward_ad.dual_level():
             full = list(inputs)
             for j in diff:
-                x = inputs[j]
+                x = inputs[j].detach()
                 full[j] = forward_ad.make_dual(x, Tensor.new_tensor(x, direction) if j == k else zeros_like(x))
             got = _tuple(func(*full))
             pushed = [forward_ad.unpack_dual(got[o]).tangent for o in made]
@@ -229,8 +229,18 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
 def _check_multiplied(outs, wrt):
     from . import grad
     gs = grad(outs, wrt, [zeros_like(o) for o in outs], retain_graph=True, allow_unused=True)
-    for g in gs:
-        if g is not None and not bool((g == 0).all()):
+    for g, x in zip(gs, wrt):
+        if g is None:
+            continue
+        if g.is_sparse and x.is_sparse:
+            for what in ("sparse_dim", "dense_dim"):
+                made, expected = getattr(g, what)(), getattr(x, what)()
+                if made != expected:
+                    raise GradcheckError(f"grad is sparse tensor, but has incorrect {what} {made}, expected {expected}")
+            g = g._values()
+        elif g.layout.name != "strided":
+            g = g.to_dense()
+        if not bool((g == 0).all()):
             raise GradcheckError("backward not multiplied by grad_output")
 
 
@@ -268,9 +278,10 @@ def _check_undefined_forward(func, inputs):
     which = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     for k in which:
         with forward_ad.dual_level():
-            duals = [forward_ad.make_dual(x, empty_like(x.detach()).uniform_()) if j in which else x for j, x in enumerate(inputs)]
+            plain = [x.detach() if j in which else x for j, x in enumerate(inputs)]
+            duals = [forward_ad.make_dual(x, empty_like(x).uniform_()) if j in which else x for j, x in enumerate(plain)]
             seen = []
-            for given in (forward_ad.make_dual(inputs[k], zeros_like(inputs[k].detach())), inputs[k]):
+            for given in (forward_ad.make_dual(plain[k], zeros_like(plain[k])), plain[k]):
                 outs = _tuple(func(*duals[:k], given, *duals[k + 1:]))
                 seen.append([forward_ad.unpack_dual(o).tangent for o in outs if isinstance(o, Tensor) and _inexact(o)])
             for o, (a, b) in enumerate(zip(*seen)):
@@ -283,10 +294,12 @@ _BATCHED = ("gradcheck or gradgradcheck failed while testing batched gradient co
             "check; the function's {} does not work under vmap.")
 
 
-def _check_batched(outs, wrt):
+def _check_batched(outs, wrt, inputs):
     """A backward pass for a batch of cotangents must give what one for each of them does."""
     from . import grad
     said = _BATCHED.format("check_batched_grad", "backward")
+    if any([isinstance(x, Tensor) and x.requires_grad and x.layout.name != "strided" for x in inputs]):
+        raise GradcheckError(f"While computing batched gradients, got: sparse gradients cannot be stacked\n\n{said}")
     for k, o in enumerate(outs):
         cts = [empty_like(o.detach()).normal_() for _ in range(2)]
         each = [grad(o, wrt, ct, retain_graph=True, allow_unused=True) for ct in cts]
@@ -344,12 +357,13 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    func, inputs = _by_values(func, _tuple(inputs))
+    whole = func, _tuple(inputs)
+    func, inputs = _by_values(*whole)
     _check_inputs(inputs)
     known = None
     try:
         if check_backward_ad:
-            known = _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad)
+            known = _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad)
         if check_forward_ad:
             with grad_mode(True):
                 _compare_forward(func, inputs, func(*inputs), eps, atol, rtol, known)
@@ -364,7 +378,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
-def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad):
+def _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad):
     from . import grad
     wrt = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     with grad_mode(True):
@@ -375,8 +389,11 @@ def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, 
             return None
         known = _compare(func, inputs, outs, eps, atol, rtol, nondet_tol)
         if check_batched_grad:
-            _check_batched(outs, wrt)
-        _check_multiplied(outs, wrt)
+            _check_batched(outs, wrt, whole[1])
+        if whole[1] is not inputs:                 # gradients of sparse inputs must be as sparse as these
+            _check_multiplied(_differentiable(whole[0](*whole[1])), [x for x in whole[1] if isinstance(x, Tensor) and x.requires_grad])
+        else:
+            _check_multiplied(outs, wrt)
         if check_undefined_grad:
             _check_undefined(func, inputs)
         if check_grad_dtypes:

@@ -18,7 +18,7 @@ from ..core.memory_format import batched
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap
 from .looked_up import looked_up
-from .indexing import expand_check, _check_put, _index_list, _is_mask, put_values, written
+from .indexing import UINT8_MASK, expand_check, _check_put, _index_list, _is_mask, put_values, written
 from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
 from ..core.tensor import tensor_from
@@ -577,6 +577,8 @@ def _index_put(inplace, self, indices, values, accumulate=False):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
         if P.kind_of(meta(x).dtype) > 1:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if meta(x).dtype == np.uint8:
+            warn(UINT8_MASK)
         picks[d] = x
         d += meta(x).ndim if _is_mask(meta(x)) else 1
     if d > meta(self).ndim:

@@ -31,6 +31,7 @@ from ..core.tensor import tensor_from
 from .slicing import NEW_DIM, all_of, basic_index, basic_of, sliced
 from .views import alias_of, expanded, reshaped, view
 
+UINT8_MASK = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
 
 
@@ -168,7 +169,7 @@ def parse(t, key):
             if P.kind_of(xm.dtype) > 1 or xm.ndim and xm.dtype.name not in ("int64", "int32", "uint8", "bool"):
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             if xm.dtype == np.uint8:
-                warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+                warn(UINT8_MASK)
             if not xm.ndim and not _is_mask(xm):
                 v = x._ts_st.value
                 if v.extra is not TRACED and v.meta.device != "meta":
@@ -447,14 +448,12 @@ def _put(t, picks, value):
                 written(t, (mask,), (None,) * d + (T,), value, False,
                         lambda: apply_inplace(I.MASK_PUT_NUMBER.inplace_op, (t, mask), (T, T, token, d), nums, PACKED[token], overlap="put"))
                 return
-            if vm.numel != 1:
-                _same_dtype(m, vm)
-            elif P.kind_of(vm.dtype) == 3 != P.kind_of(m.dtype):
+            if vm.numel == 1 and P.kind_of(vm.dtype) == 3 != P.kind_of(m.dtype):
                 n = value.item()
                 P.refuse_beyond(n.real, m.dtype, n.imag != 0)
             rest = m.ndim - d - xm.ndim
             k = vm.ndim - rest - 1
-            if _broadcasts(vm, m.shape[:d] + (None,) + m.shape[d + xm.ndim:]):
+            if (vm.numel == 1 or vm.dtype == m.dtype) and _broadcasts(vm, m.shape[:d] + (None,) + m.shape[d + xm.ndim:]):
                 if k >= 0 and vm.shape[k] == 1:        # one value for all places
                     value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
                     k = -1

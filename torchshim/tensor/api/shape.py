@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...engine import TRACED, context, contiguous_strides, meta_of, value_of
+from ...engine import Memory, TRACED, context, contiguous_strides, meta_of, value_of
 from ...ops import promotion as P
 from ...ops import shape as S
 from ...ops import views as V
@@ -276,6 +276,8 @@ def _resize(self, shape, m, memory_format):
     if at + count <= root.numel and root.dtype == m.dtype:
         become(self, as_strided(self, shape, strides, at))
         return
+    if self._ts_st.value.extra.__class__ is Memory and (at + count) * m.dtype.itemsize > root.numel * root.dtype.itemsize:
+        raise RuntimeError("Trying to resize storage that is not resizable")       # NumPy sees it
     others = others_with(self)
     if (others or not m.contiguous) and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
         held = as_strided(tensor_on(self._ts_st, (), 0, None), (root.numel,), (1,), 0)
