@@ -302,3 +302,18 @@ def test_the_tangent_of_a_copy_is_a_copy(f, expected):
     if expected:
         made.sum().backward()
         assert x.grad.tolist() == [expected] * 2
+
+
+def test_a_dual_becomes_a_leaf_and_none_again():
+    """requires_grad_() of a dual: its tangent stays, and gradients have tangents themselves."""
+    x = torch.tensor([1.0, 2.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, torch.ones(2)).requires_grad_()
+        assert d.requires_grad and d.is_leaf and d.grad is None
+        g, = torch.autograd.grad((d * d).sum(), d, create_graph=True)
+        assert g.tolist() == [2, 4] and fw.unpack_dual(g).tangent.tolist() == [2, 2]
+        (d * d).sum().backward()
+        assert d.grad.tolist() == [2, 4]
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+            d.add_(1)
+        assert not d.requires_grad_(False).requires_grad and fw.unpack_dual(d * 2).tangent.tolist() == [2, 2]

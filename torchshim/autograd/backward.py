@@ -373,7 +373,7 @@ class _Walk:
         box = {0: g}
         if extra is not None and extra.pre:
             node_hooks.before(accumulator(leaf), box, self.mode, extra)
-        if 0 in box and leaf._ts_edge not in (None, True):
+        if 0 in box and leaf._ts_edge not in (None, True) and leaf._ts_edge.__class__ is not AccumulateGrad:
             raise RuntimeError("leaf variable has been moved into the graph interior")
         if 0 in box and leaf._ts_edge is not None:        # torch asks again: `requires_grad` may be off since
             first = leaf._ts_extra is None or leaf._ts_extra.grad is None

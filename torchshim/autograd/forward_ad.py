@@ -18,7 +18,7 @@ from ..ops.views import ViewOp, ViewsOp
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.views import memory_of
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_only, sequence, unversioned
+from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_node, forward_only, unversioned
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached, make_view_any
@@ -95,15 +95,6 @@ def _plainly():
     """No tangents of what is computed inside, which tangents are made of."""
     with without_tangents(), grad_mode(True), context.mode("pushing", True):
         yield
-
-
-def forward_node():
-    """A node for tangents alone."""
-    node = object.__new__(ForwardOnly)
-    node._ts_inst = node._ts_plan = node._ts_extra = None
-    node._ts_saved = node._ts_guard = node._ts_nums = node._ts_next = ()
-    node._ts_seq = next(sequence)
-    return node
 
 
 def _real(e):

@@ -317,6 +317,35 @@ def forward_only(e):
     return e.__class__ is ForwardOnly or e.__class__ is tuple and e[0].__class__ is ForwardOnly
 
 
+def forward_node():
+    """A node for tangents alone."""
+    node = object.__new__(ForwardOnly)
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved = node._ts_guard = node._ts_nums = node._ts_next = ()
+    node._ts_seq = next(sequence)
+    return node
+
+
+def leaf_with_tangent(t):
+    """The edge of a tensor with a tangent alone that is to be a leaf: its AccumulateGrad, which carries that tangent."""
+    node = AccumulateGrad(t)
+    t._ts_more().accumulator = weakref.ref(node)
+    return _with_tangent_of(t, node)
+
+
+def tangent_alone(t):
+    """The edge of such a leaf that is to be none any more."""
+    return _with_tangent_of(t, forward_node())
+
+
+def _with_tangent_of(t, made):
+    node, nr = t._ts_edge if t._ts_edge.__class__ is tuple else (t._ts_edge, 0)
+    known = node._ts_extra and node._ts_extra.tangents
+    if known:
+        known[0].put(made, {0: known[1].get(nr)})
+    return made
+
+
 _making = threading.RLock()    # re-entrant: a finalizer may ask for one while another is being made
 
 

@@ -16,8 +16,8 @@ from . import dispatch, graph, host, settings, storage
 from .device import device as as_device, from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
-from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, meet_inference,
-                    loosen_shapes)
+from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere,
+                    leaf_with_tangent, loosen_shapes, meet_inference, tangent_alone)
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from . import overriding
 from .overriding import disabled_torch_function_impl, of_class
@@ -247,9 +247,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 if leads_nowhere(self) and self._ts_view.base._ts_edge is not None:
                     lead_nowhere(self)
                 self._ts_edge = True
+            elif forward_only(self._ts_edge):
+                self._ts_edge = leaf_with_tangent(self)
             return self
         e = self._ts_edge if self._ts_edge not in (None, True) else edge(self)
-        if e is not None:
+        if e.__class__ is AccumulateGrad:
+            self._ts_edge = tangent_alone(self)
+        elif e is not None and not forward_only(e):
             if e is not self:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                    "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
@@ -272,7 +276,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def grad(self):
         x = self._ts_extra
         if x is None or x.grad is None:
-            if self._ts_edge is not None and self._ts_edge is not True and (x is None or not x.retains):
+            if self._ts_edge is not None and self._ts_edge is not True and (x is None or not x.retains) and self.grad_fn is not None:
                 warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                      "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                      "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "

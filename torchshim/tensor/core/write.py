@@ -358,7 +358,7 @@ def check_inplace(t, needs):
             raise RuntimeError(creation_error(t, vw))
         if vw.base._ts_edge in (None, True) and needs_grad(t):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    elif t._ts_edge is True:
+    elif t._ts_edge is True or t._ts_edge.__class__ is graph.AccumulateGrad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
