@@ -99,6 +99,19 @@ def test_what_gradients_of_sparse_inputs_must_be():
         gradcheck(lambda x: x.to_dense(), (x,), masked=True, check_batched_grad=True)
 
 
+def test_a_sparse_gradient_of_what_is_not():
+    class Sparse(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.to_sparse()
+    with pytest.raises(RuntimeError, match=r"grad is incorrect layout \(torch.sparse_coo is not torch.strided\)"):
+        gradcheck(Sparse.apply, (torch.ones(1, dtype=torch.float64, requires_grad=True),))
+
+
 def test_forward_mode_is_asked_with_inputs_that_require_no_gradient():
     seen = []
 

@@ -186,3 +186,13 @@ def test_constraints_of_the_users_are_asked_themselves():
     assert Even.asked == 4
     with pytest.raises(ValueError, match="parameter n"):
         Mine(torch.tensor([3.0], requires_grad=True))
+
+
+def test_the_gradient_of_dirichlet_samples():
+    """PyTorch 2.13's numbers, and those of the samples' own history."""
+    from torchshim.distributions.dirichlet import _Dirichlet_backward
+    x, alpha, g = torch.tensor([[0.2, 0.3, 0.5]]), torch.tensor([[1.0, 2.0, 0.5]]), torch.tensor([[1.0, 0.0, 0.0]])
+    assert _Dirichlet_backward(x, alpha, g).tolist()[0] == pytest.approx([0.2421, -0.0478, -0.1548], abs=5e-5)
+    alpha.requires_grad_()
+    x = torch.distributions.Dirichlet(alpha).rsample()
+    assert torch.allclose(torch.autograd.grad(x, alpha, g)[0], _Dirichlet_backward(x, alpha, g))

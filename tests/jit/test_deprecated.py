@@ -44,3 +44,25 @@ def test_settings_are_kept():
     torch.jit.enable_onednn_fusion(True)
     assert torch.jit.onednn_fusion_enabled() is True
     torch.jit.enable_onednn_fusion(False)
+
+
+def test_what_script_says_of_functions_left_to_python():
+    with pytest.warns(FutureWarning, match="TorchScript will now drop the function call on compilation"):
+        torch.jit.ignore(drop_on_export=True)(lambda x: x)
+
+    class Module(torch.nn.Module):
+        @torch.jit.ignore
+        def drawn():
+            return 1
+
+        def forward(self):
+            return self.drawn()
+    with pytest.raises(RuntimeError, match="does not have a self argument"):
+        torch.jit.script(Module())
+
+
+def test_a_script_module_takes_no_full_backward_hook():
+    class Module(torch.jit.ScriptModule):
+        pass
+    with pytest.raises(RuntimeError, match="Could not cast attribute '_is_full_backward_hook' to type NoneType"):
+        Module().register_full_backward_hook(print)

@@ -309,3 +309,23 @@ def test_what_cannot_be_pickled_is_told_as_by_the_c_pickler():
         with pytest.raises(kind) as error:
             torch.save(bad, io.BytesIO())
         assert text in str(error.value)
+
+
+class _Asked:
+    """A file object that is none of Python's, and notes what it is asked for."""
+
+    def __init__(self, data=b"", names=("read", "readline", "seek", "tell", "write", "flush")):
+        self.file, self.calls = io.BytesIO(data), set()
+        for name in names:
+            setattr(self, name, lambda *args, name=name: (self.calls.add(name), getattr(self.file, name)(*args))[1])
+
+
+def test_what_is_asked_of_file_objects():
+    """As in torch: writing to one takes `write` alone, reading one its `readinto` where it has one."""
+    file = _Asked()
+    torch.save(torch.arange(3.0), file)
+    assert file.calls <= {"write", "flush"}
+    for more in ((), ("readinto",)):
+        read = _Asked(file.file.getvalue(), ("read", "readline", "seek", "tell", *more))
+        assert torch.load(read).tolist() == [0, 1, 2]
+        assert ("readinto" in read.calls) == bool(more)

@@ -71,3 +71,15 @@ def test_quantized_tensors_are_compared_by_what_they_stand_for():
 def test_a_boolean_and_a_number_have_no_comparison():
     with pytest.raises(RuntimeError, match=r"^Originating a NumberPair\(\) at item \[1\] with\n\nbool\(\): True\n\nand\n\nint\(\): 1\n"):
         torch.testing.assert_close([1, True], [1, 1])
+
+
+@pytest.mark.parametrize("name, words", [("__init__", "Originating a TensorLikePair"), ("compare", "Comparing\n\nTensorLikePair")])
+def test_what_fails_otherwise_is_told_as_unexpected(monkeypatch, name, words):
+    from torchshim.testing import _comparison
+
+    def broken(*args, **kwargs):
+        raise KeyError("x")
+    monkeypatch.setattr(_comparison.TensorLikePair, name, broken)
+    with pytest.raises(RuntimeError, match=f"(?s){words}.*resulted in the unexpected exception above") as found:
+        assert_close(torch.tensor(1.0), torch.tensor(1.0))
+    assert isinstance(found.value.__cause__, KeyError)

@@ -12,6 +12,7 @@ from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.creation import empty_like, zeros_like
 from ..tensor.api.joining import stack
 from ..tensor.api.sharing import from_numpy
+from ..tensor.core.layout import strided
 from ..tensor.core.tensor import Tensor
 from . import forward_ad
 from .function import Function
@@ -137,7 +138,7 @@ def _analytical(out, inputs):
         ct[j] = 1
         gs = grad(out, inputs, ct.reshape(out.shape), retain_graph=True, allow_unused=True)
         for column, g, x in zip(columns, gs, inputs):
-            column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.numpy(force=True).reshape(-1))
+            column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.to_dense().numpy(force=True).reshape(-1))
     return [np.stack(c, 1) if c else np.zeros((x.numel(), 0), x.dtype.np) for c, x in zip(columns, inputs)]
 
 
@@ -232,14 +233,13 @@ def _check_multiplied(outs, wrt):
     for g, x in zip(gs, wrt):
         if g is None:
             continue
-        if g.is_sparse and x.is_sparse:
-            for what in ("sparse_dim", "dense_dim"):
-                made, expected = getattr(g, what)(), getattr(x, what)()
-                if made != expected:
-                    raise GradcheckError(f"grad is sparse tensor, but has incorrect {what} {made}, expected {expected}")
-            g = g._values()
-        elif g.layout.name != "strided":
-            g = g.to_dense()
+        if g.layout is not strided and g.layout is not x.layout:
+            raise GradcheckError(f"grad is incorrect layout ({g.layout} is not {x.layout})")
+        for what in ("sparse_dim", "dense_dim") if g.is_sparse else ():
+            made, expected = getattr(g, what)(), getattr(x, what)()
+            if made != expected:
+                raise GradcheckError(f"grad is sparse tensor, but has incorrect {what} {made}, expected {expected}")
+        g = g._values() if g.is_sparse else g if g.layout is strided else g.values()
         if not bool((g == 0).all()):
             raise GradcheckError("backward not multiplied by grad_output")
 

@@ -12,6 +12,12 @@ from .exp_family import ExponentialFamily
 __all__ = ["Dirichlet"]
 
 
+def _Dirichlet_backward(x, concentration, grad_output):
+    """The gradient of samples `x` by the concentration."""
+    d = torch._dirichlet_grad(x, concentration, concentration.sum(-1, True).expand_as(concentration))
+    return d * (grad_output - (x * grad_output).sum(-1, True))
+
+
 class Dirichlet(ExponentialFamily):
     """Points of the simplex; the concentrations are the last dimension."""
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}

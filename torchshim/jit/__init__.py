@@ -23,7 +23,7 @@ from ..nn import Module
 from .annotations import BroadcastingListCls as _       # the module gets its name back from the one of __future__
 from ..nn.modules.module import _TORCHSCRIPT, NoTorchScript, scripted
 from .errors import retold
-from .modifiers import export, ignore, refuse_unnamed, unused
+from .modifiers import export, ignore, refuse_unnamed, refuse_without_self, unused
 
 __all__ = ["Attribute", "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
            "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing", "trace",
@@ -49,6 +49,14 @@ class ScriptModule(Module):
     def save(self, f, _extra_files=None):
         """Write the module for `load`."""
         save(self, f, _extra_files)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Refused: in torch a script module's attributes keep their types, and this one is None."""
+        raise RuntimeError("Could not cast attribute '_is_full_backward_hook' to type NoneType: Cannot cast True to None")
+
+    def register_backward_hook(self, hook):
+        """Refused for the same reason."""
+        raise RuntimeError("Could not cast attribute '_is_full_backward_hook' to type NoneType: Cannot cast False to None")
 
     def save_to_buffer(self, _extra_files=None):
         """The bytes that `save` writes."""
@@ -117,6 +125,8 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     _deprecated("script", _SWITCH)
     if not callable(obj) and not builtins.isinstance(obj, (dict, list)):
         raise TypeError(f"{type(obj)} is a built-in class")
+    if builtins.isinstance(obj, Module):
+        refuse_without_self(type(obj))
     return _noted(obj)
 
 

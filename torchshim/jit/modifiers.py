@@ -4,6 +4,7 @@ from __future__ import annotations
 import enum
 import types
 import typing
+import warnings
 import weakref
 
 from ..futures import Future
@@ -47,7 +48,10 @@ def ignore(drop=False, **kwargs):
         return _left_to_python(drop, FunctionModifiers.IGNORE)
     if not isinstance(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
-    drop = drop or kwargs.pop("drop_on_export", False)
+    if kwargs.pop("drop_on_export", False):
+        warnings.warn("ignore(drop_on_export=True) has been deprecated. TorchScript will now drop the function call on compilation. Use "
+                      "torch.jit.unused now. {}", FutureWarning, stacklevel=2)
+        drop = True
     return lambda fn: _left_to_python(fn, FunctionModifiers.UNUSED if drop else FunctionModifiers.IGNORE)
 
 
@@ -74,6 +78,13 @@ def should_drop(fn):
 def is_ignored_fn(fn):
     """Whether it is `unused` or left to Python."""
     return should_drop(fn) or get_torchscript_modifier(fn) == FunctionModifiers.IGNORE
+
+
+def refuse_without_self(cls):
+    """TorchScript's error for a module whose class leaves a function without arguments to Python."""
+    for x in (x for c in cls.__mro__ for x in vars(c).values()):
+        if isinstance(x, types.FunctionType) and is_ignored_fn(x) and not should_drop(x) and not (x.__code__.co_argcount or x.__code__.co_flags & 4):
+            raise RuntimeError("\nNon-static method does not have a self argument")
 
 
 def module_has_exports(mod):

@@ -7,7 +7,7 @@ from ..tensor.api.looked_up import like_tensors
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
-from ..tensor.core.overriding import disabled_torch_function_impl, dispatches, never_asks
+from ..tensor.core.overriding import disabled_torch_function_impl, dispatches, never_asks, of_class
 from ..tensor.core.size import Size
 from ..tensor.core.tensor import Tensor, _TensorMeta
 from ..tensor.core.view import detached
@@ -48,7 +48,7 @@ def _marked(cls, data, requires_grad):
     if kept is Tensor or kept is cls:
         t.__class__ = cls
     else:
-        t.__class__ = kept
+        t = of_class(t, kept)
         t.__dict__.update(data.__dict__)
         t.__dict__[cls._ts_mark] = True
     if requires_grad:

@@ -20,6 +20,7 @@ class Writer:
     """An archive written to a file object. `stem` is the folder that all records lie in."""
 
     def __init__(self, file, stem):
+        file = file if hasattr(file, "seekable") else _Written(file)
         self.zip, self.stem, self.digest = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED), stem, hashlib.sha256()
 
     def write(self, name, data):
@@ -45,11 +46,29 @@ class Writer:
         self.zip.close()
 
 
-class _Seekable:
-    """A file object that has no more than `read`, `seek` and `tell`, as zipfile wants it."""
+class _Written:
+    """A file object that may have no more than `write`: of one that is none of Python's nothing else is asked, as in torch."""
 
     def __init__(self, file):
-        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+        self.write, self.flush = file.write, getattr(file, "flush", lambda: None)
+
+
+class _Seekable:
+    """A file object that has no more than `read`, `seek` and `tell`, as zipfile wants it; with a `readinto`, torch asks that."""
+
+    def __init__(self, file):
+        self.read, self.seek, self.tell, self.into = file.read, file.seek, file.tell, getattr(file, "readinto", None)
+        if self.into is not None:
+            self.read = self.read_into
+
+    def read_into(self, size=-1):
+        """The next bytes, by `readinto`."""
+        if size < 0:
+            at = self.tell()
+            size = self.seek(0, os.SEEK_END) - at
+            self.seek(at)
+        data = bytearray(size)
+        return bytes(memoryview(data)[:self.into(data)])
 
     def seekable(self):
         return True

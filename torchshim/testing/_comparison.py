@@ -124,9 +124,11 @@ class _Numbers(_Leaf):
             self.fail(_scalars_apart(a, b, "Scalars", self.rtol, self.atol))
 
 
-class _Tensors(_Leaf):
+class TensorLikePair(_Leaf):
+    """A pair of tensors; torch's name, as tests put something in its place."""
+
     def __init__(self, actual, expected, path, options):
-        super().__init__(*[x if isinstance(x, Tensor) else as_tensor(x) for x in (actual, expected)], path, options)
+        super().__init__(actual, expected, path, options)
         self.rtol, self.atol = self.tolerances(self.actual, self.expected)
 
     def compare(self):
@@ -202,6 +204,17 @@ def _leaves(a, b, path, options, out):
         _leaves(a[k], b[k], (*path, k), options, out)
 
 
+_REPORT = ("resulted in the unexpected exception above. If you are a user and see this message during normal operation please file an issue at "
+           "https://github.com/pytorch/pytorch/issues. If you are a developer and working on the comparison functions, please except the "
+           "previous error and raise an expressive `ErrorMeta` instead.")
+
+
+def _unexpected(kind, a, b, path):
+    """What torch says where something else than a comparison failed while a pair was made."""
+    return RuntimeError(f"Originating a {kind}() at item {''.join([f'[{k!r}]' for k in path])} with\n\n{type(a).__name__}(): {a}\n\n"
+                        f"and\n\n{type(b).__name__}(): {b}\n\n{_REPORT}")
+
+
 def _leaf(a, b, path, options):
     if a is None or b is None:
         return _Nones(a, b, path, options)
@@ -209,16 +222,20 @@ def _leaf(a, b, path, options):
         return _Booleans(a, b, path, options)
     if all([isinstance(x, (int, float, complex, np.number)) for x in (a, b)]):
         if bool in (type(a), type(b)):         # and not both: torch's table of numbers has none
-            raise RuntimeError(f"Originating a NumberPair() at item {''.join([f'[{k!r}]' for k in path])} with\n\n{type(a).__name__}(): {a}\n\n"
-                               f"and\n\n{type(b).__name__}(): {b}\n\nresulted in the unexpected exception above. If you are a user and see "
-                               "this message during normal operation please file an issue at https://github.com/pytorch/pytorch/issues. If "
-                               "you are a developer and working on the comparison functions, please except the previous error and raise an "
-                               "expressive `ErrorMeta` instead.")
+            raise _unexpected("NumberPair", a, b, path)
         return _Numbers(a, b, path, options)
     related = isinstance(a, type(b)) or isinstance(b, type(a))
     if related and (options["allow_subclasses"] or type(a) is type(b)):
+        tensors = None
         with contextlib.suppress(TypeError, ValueError, RuntimeError):      # no tensor can be made of these
-            return _Tensors(a, b, path, options)
+            tensors = [x if isinstance(x, Tensor) else as_tensor(x) for x in (a, b)]
+        if tensors is not None:
+            try:
+                return TensorLikePair(*tensors, path, options)
+            except _Different:
+                raise
+            except Exception as error:
+                raise _unexpected("TensorLikePair", a, b, path) from error
     raise _Different(TypeError, f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}.", path)
 
 
@@ -243,6 +260,8 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
         except _Different as d:
             finding = d
             break
+        except Exception as error:
+            raise RuntimeError(f"Comparing\n\n{type(p).__name__}(id={p.path}, actual={p.actual}, expected={p.expected})\n\n{_REPORT}") from error
     if finding is not None:
         raise finding.error(msg)
 

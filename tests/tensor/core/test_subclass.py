@@ -83,3 +83,18 @@ def test_what_numpy_makes_of_a_subclass_is_one():
     for made, dtype in ((np.sin(x), torch.float32), (x + np.ones(2), torch.float64), (np.add(x, x), torch.float32)):
         assert type(made) is Own and made.dtype is dtype
     assert Own.asked.count("__array_wrap__") == 3 and type(np.sin(torch.ones(2))) is torch.Tensor
+
+
+def test_a_subclass_may_have_slots():
+    """Objects of such a class are laid out otherwise in Python, wherever they come from; a copy has what is in them."""
+    import copy
+
+    class Slotted(torch.Tensor):
+        __slots__ = ["place"]
+    x = Slotted(torch.arange(2.0))
+    x.place = [1]
+    assert type(x + 1) is Slotted and (x + 1).tolist() == [1, 2] and not hasattr(x + 1, "place")
+    assert copy.copy(x).place is x.place and type(torch.nn.Parameter(x)) is Slotted
+    y = torch.Tensor._make_subclass(Slotted, torch.ones(2), True)
+    (y * y).sum().backward()
+    assert type(y) is Slotted and y.grad.tolist() == [2, 2]

@@ -7,6 +7,8 @@ from weakref import getweakrefs
 from ...engine import present
 from . import storage
 from .graph import meet_inference
+from .handle import TensorBase
+from .overriding import of_class
 from .view import detached
 
 _EMPTY = object()          # a slot that was never set
@@ -68,7 +70,11 @@ def shallow(t):
     y = detached(t)
     y._ts_edge = True if t.requires_grad else None
     y._ts_more().version = [int(not hasattr(type(t), "_ts_mark"))]
-    y.__class__ = type(t)
+    cls = type(t)
+    y = of_class(y, cls)
+    if cls.__basicsize__ != TensorBase.__basicsize__:
+        for name in [n for c in cls.__mro__[:cls.__mro__.index(TensorBase)] for n in getattr(c, "__slots__", ()) if hasattr(t, n)]:
+            setattr(y, name, getattr(t, name))
     y.__dict__.update(t.__dict__)
     return y
 

@@ -142,8 +142,14 @@ def of_class(t, cls):
     """Give a new tensor object its class."""
     if dispatch is None and dispatches(cls):
         begin_dispatch()
-    t.__class__ = cls
-    return t
+    if cls.__basicsize__ == TensorBase.__basicsize__:
+        t.__class__ = cls
+        return t
+    y = object.__new__(cls)                    # it has slots of its own: Python lays it out otherwise
+    for name in ("_ts_st", "_ts_view", "_ts_edge", "_ts_extra"):
+        setattr(y, name, getattr(t, name))
+    y.__dict__.update(t.__dict__)
+    return y
 
 
 def convert(x, cls):
