@@ -112,3 +112,11 @@ ask()
 """
     order = "(cast, ask, cast)" if first == "autocast" else "(ask, cast)"
     assert subprocess.run([sys.executable, "-c", program.replace("{order}", order)], timeout=100).returncode == 0
+
+
+def test_products_of_vectors_stay_and_cells_are_cast():
+    """On a CPU torch shortens `matmul`, but neither `dot` nor `mv`; a cell's two linear layers are shortened."""
+    x = torch.ones(2, 3)
+    with torch.autocast("cpu"):
+        assert torch.dot(x[0], x[1]).dtype == torch.mv(x, x[0]).dtype == torch.float32
+        assert (x @ x[0]).dtype == (x[0] @ x[1]).dtype == torch.nn.RNNCell(3, 2)(x).dtype == torch.bfloat16

@@ -89,3 +89,21 @@ def test_fused_kernels_do_not_broadcast(q, k, v, gqa, why):
             with pytest.raises(RuntimeError, match="No available kernel"):
                 call()
             assert why in str(told[-1].message)
+
+
+def test_a_mask_beside_is_causal_and_masks_that_fit_no_scores():
+    """torch's fused kernel takes a mask of two or four dimensions beside is_causal, and what matrices compute refuses it; a mask is added
+    to the scores in place, so that it makes none."""
+    attend = torch.nn.functional.scaled_dot_product_attention
+    q, v = torch.zeros(1, 1, 3, 2), torch.tensor([[[[1.0], [2.0], [6.0]]]]).repeat(1, 1, 1, 2)
+    mask = torch.tensor([[True, True, True], [False, True, True], [True, True, True]])
+    assert attend(q, q, v, attn_mask=mask, is_causal=True)[0, 0, :, 0].tolist() == [1, 2, 3]
+    for bad in (q[0], q):
+        with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal=True"):
+            attend(bad, bad, bad, attn_mask=mask.expand(1, 3, 3), is_causal=True)
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\) at non-singleton dimension 3"):
+        attend(q, q, q, attn_mask=torch.ones(2, 2).bool())
+    with pytest.raises(RuntimeError, match=r"output with shape \[1, 1, 3, 3\] doesn't match the broadcast shape \[5, 1, 3, 3\]"):
+        attend(q, q, q, attn_mask=torch.zeros(5, 1, 3, 3))
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-1, 0\], but got -2"):
+        attend(q, q, q, attn_mask=torch.ones(3).bool())

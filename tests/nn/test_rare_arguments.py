@@ -97,3 +97,9 @@ def test_refusals(call, kind, told):
     with pytest.raises(kind) as error:
         call()
     assert type(error.value) is kind and str(error.value).split("\n")[0] == told
+
+
+def test_name_of_the_last_sum_of_poisson_nll_loss():
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    names = [type(torch.nn.functional.poisson_nll_loss(x, y, full=full, reduction="none").grad_fn).__name__ for full in (False, True)]
+    assert names == ["SubBackward0", "AddBackward0"]

@@ -437,3 +437,16 @@ def test_a_differentiable_nadam_goes_through_its_product_of_momenta():
     opt.step()
     assert p.tolist() == [0.993136878079851, 1.9930618957001112] and opt.state[p]["mu_product"].item() == 0.4052644401552938
     assert abs(torch.autograd.grad(p.sum(), mu)[0].item() + 0.00890476591321675) < 1e-15 and opt.state[p]["step"] == 4
+
+
+def test_loaded_state_is_shared():
+    """What needs no other dtype or device is not copied: one optimizer's steps are seen by the other that loaded its state."""
+    p, q = (torch.ones(2, requires_grad=True) for _ in range(2))
+    a, b = (torch.optim.SGD([t], lr=1.0, momentum=0.5) for t in (p, q))
+    p.grad, q.grad = torch.ones(2), torch.ones(2)
+    a.step()
+    b.load_state_dict(a.state_dict())
+    assert b.state[q]["momentum_buffer"] is a.state[p]["momentum_buffer"]
+    a.step()
+    b.step()
+    assert b.state[q]["momentum_buffer"].tolist() == [1.75, 1.75] and q.tolist() == [-0.75, -0.75]

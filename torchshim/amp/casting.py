@@ -22,8 +22,8 @@ _SMALL = {"float16", "bfloat16", "float32"}    # float64 is never cast
 #: {device type: {policy: operators}}, by the names of their declarations.
 _LISTS = {
     "cpu": {
-        LOWER: """convolution bmm mm linear matmul baddbmm addmm addbmm conv_tbc prelu scaled_dot_product_attention mv dot einsum.parsed
-            inner tensordot.dims linalg_multi_dot rnn_layer""",
+        LOWER: """convolution bmm mm linear matmul baddbmm addmm addbmm conv_tbc prelu scaled_dot_product_attention einsum.parsed
+            tensordot.dims linalg_multi_dot rnn_layer rnn_relu_cell rnn_tanh_cell""",
         SINGLE: """binary_cross_entropy binary_cross_entropy_with_logits grid_sampler polar prod quantile.any cdist.mode trace
             cholesky.ex cholesky_inverse cholesky_solve linalg_cholesky_ex linalg_inv_ex linalg_solve_ex linalg_qr linalg_svd linalg_svdvals
             linalg_eig linalg_eigvals linalg_eigh linalg_eigvalsh linalg_pinv linalg_lstsq linalg_lu linalg_lu_factor_ex

@@ -300,7 +300,8 @@ class Optimizer:
         state = collections.defaultdict(dict)
         for k, v in state_dict["state"].items():
             if k in of:
-                state[of[k]] = {name: self._fitted(of[k], x, name) for name, x in v.items()} if isinstance(v, dict) else v
+                options = next((g for g in state_dict["param_groups"] if k in g["params"]), {})
+                state[of[k]] = _fitted(of[k], v, options.get("capturable") or options.get("fused"))
             else:
                 state[k] = v
         for g, s in zip(groups, saved):
@@ -310,15 +311,6 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": saved})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
-
-    def _fitted(self, p, x, name):
-        if not isinstance(x, Tensor):
-            return copy.deepcopy(x)
-        if name == "step":
-            return x.clone()
-        if p.is_floating_point():
-            return x.to(dtype=p.dtype, device=p.device, copy=True)
-        return x.to(device=p.device, copy=True)
 
     def _hook(self, hooks, hook, prepend):
         h = RemovableHandle(hooks)
@@ -588,3 +580,16 @@ def _use_grad_for_differentiable(func):
         with grad_mode(self.defaults["differentiable"]):
             return func(self, *args, **kwargs)
     return step
+
+
+def _fitted(p, x, step_beside, name=None):
+    """State of another optimizer as parameter `p` needs it: what has its dtype and device already is shared, not copied."""
+    if isinstance(x, Tensor):
+        if name == "step":
+            return x.to(dtype=DTYPES["float32"], device=p.device) if step_beside else x
+        return x.to(dtype=p.dtype, device=p.device) if p.is_floating_point() else x.to(device=p.device)
+    if isinstance(x, dict):
+        return {k: _fitted(p, v, step_beside, k) for k, v in x.items()}
+    if isinstance(x, Iterable) and not isinstance(x, str):
+        return type(x)(_fitted(p, v, step_beside) for v in x)
+    return x

@@ -1,7 +1,7 @@
 """scaled_dot_product_attention."""
 from __future__ import annotations
 
-from ...engine import warn
+from ...engine import context, warn
 from ...ops import promotion as P
 from ...ops.common import size_at
 from ...ops.layout import broadcast_shapes
@@ -66,6 +66,18 @@ def _check_allowed(q, k, v, dropout_p, enable_gqa):
         raise RuntimeError("No available kernel.  Aborting execution.")
 
 
+def _takes_mask(query, key, value, mask, dropout_p, enable_gqa):
+    """Whether torch's fused kernel takes this mask; else it is added to a product of matrices, in place."""
+    q, k, m = query._ts_meta, key._ts_meta, mask._ts_meta.shape
+    if (not allowed["flash"] or dropout_p > 0 or mask.requires_grad and context.grad
+            or not ops.is_flash(q, k, value._ts_meta, None, enable_gqa)):
+        return False
+    if len(m) < 2:
+        size_at(mask._ts_meta, -2)
+    return (len(m) in (2, 4) and m[-2] in (1, q.shape[-2]) and m[-1] in (1, k.shape[-2])
+            and all([a in (1, b) for a, b in zip(m[:-2], q.shape[:2])]))
+
+
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     """softmax(query @ key^T * scale + mask) @ value over the last two dimensions.
 
@@ -84,8 +96,15 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         if d.name not in ("bool", "float32") and d != q.dtype:
             raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                                f"{P.cpp_name(d)} and  query.dtype: {P.cpp_name(q.dtype)} instead.")
-        if is_causal:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        if not _takes_mask(query, key, value, attn_mask, dropout_p, enable_gqa):
+            if is_causal:
+                raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            scores = (*q.shape[:-1], k.shape[-2])
+            if len(k.shape) == len(q.shape) and not enable_gqa:
+                scores = (*broadcast_shapes([q.shape[:-2], k.shape[:-2]]), *scores[-2:])
+            whole = broadcast_shapes([scores, attn_mask._ts_meta.shape])
+            if whole != scores and q.numel and k.numel:
+                raise RuntimeError(f"output with shape {list(scores)} doesn't match the broadcast shape {list(whole)}")
     if not allowed["math"]:
         _check_allowed(q, k, v, dropout_p, enable_gqa)
     of = P.kind_of(q.dtype)

@@ -534,8 +534,12 @@ def _check_poisson(x, target, log_input, full, *rest):
         raise RuntimeError(ONE_BOOL)
 
 
+def _poisson_name(inst):
+    return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(inst.layout[5], "AddBackward0" if inst.layout[3] else "SubBackward0")
+
+
 @op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_poisson,
+    grad=_poisson_name, check=_check_poisson,
     seen=lambda inst: {} if inst.layout[2] else {0: None}, copied=lambda inst, wrt: (0,) if inst.layout[2] and 1 not in wrt else (),
     **{**_LOSS, "promote": "float"})
 def poisson_nll_loss(self, target, log_input, full, eps, reduction):
