@@ -1,4 +1,5 @@
 """Functionals refuse what does not fit with the errors of torch's argument parser (texts from torch 2.13)."""
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -88,3 +89,23 @@ def test_what_is_refused_leaves_no_check_behind(call, error, text):
     assert str(raised.value) == text
     assert torch.ones(2).sum().item() == 2
     assert F.conv2d(torch.ones(1, 1, 2, 2).int(), torch.ones(1, 1, 2, 2).int()).item() == 4
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x, a: F.mse_loss(x, a), TypeError, "'int' object is not callable"),
+    (lambda x, a: F.l1_loss(a, x), TypeError, "'int' object is not callable"),
+    (lambda x, a: F.binary_cross_entropy_with_logits(x, a), TypeError, "'int' object is not callable"),
+    (lambda x, a: F.instance_norm(a), TypeError, "'int' object is not callable"),
+    (lambda x, a: F.instance_norm([1.0]), AttributeError, "'list' object has no attribute 'size'"),
+    (lambda x, a: F.max_pool2d(a, 2), TypeError, "max_pool2d(): argument 'input' (position 1) must be Tensor, not numpy.ndarray"),
+    (lambda x, a: F.multilabel_soft_margin_loss(a, x), TypeError, "log_sigmoid(): argument 'input' (position 1) must be Tensor, not numpy.ndarray"),
+    (lambda x, a: torch.nn.Softmax(1)(a), AttributeError, "'numpy.ndarray' object has no attribute 'softmax'"),
+    (lambda x, a: torch.nn.GroupNorm(1, 3)(a), AttributeError, "'numpy.ndarray' object has no attribute 'dim'"),
+    (lambda x, a: torch.nn.Sigmoid()(a), TypeError, "sigmoid(): argument 'input' (position 1) must be Tensor, not numpy.ndarray"),
+    (lambda x, a: torch.from_numpy(a[0, 0]), TypeError, "expected np.ndarray (got numpy.float64)"),
+    (lambda x, a: x[0:1:1.5], TypeError, "slice indices must be integers or None or have an __index__ method")])
+def test_what_is_not_a_tensor(call, error, text):
+    """What a beginner hands on by mistake is refused in torch's words."""
+    with pytest.raises(error) as refusal:
+        call(torch.ones(2, 3), np.ones((2, 3)))
+    assert str(refusal.value) == text

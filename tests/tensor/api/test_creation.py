@@ -141,3 +141,11 @@ def test_inference_tensors_that_say_they_require_grad_may_be_resized():
     """Nobody follows them."""
     x = torch.ones(1, 2, requires_grad=True)
     assert x.resize_(1, 1).shape == (1, 1) and x.requires_grad
+
+
+def test_a_copy_is_told_of_with_the_function_that_makes_it():
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match=r"rather than torch.tensor\(sourceTensor\)"):
+        torch.tensor(x)
+    with pytest.warns(UserWarning, match=r"rather than tensor.new_tensor\(sourceTensor\)"):
+        x.new_tensor(x)

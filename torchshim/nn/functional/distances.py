@@ -175,6 +175,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     if size_average is None and reduce is None and reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     reduction = reduction_of(reduction, size_average, reduce)
+    if not isinstance(input, TensorBase):
+        call(logsigmoid, (input,), "log_sigmoid")
     if P.kind_of(input._ts_meta.dtype) < 2:
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     loss = -(target * call(logsigmoid, (input,)) + (1 - target) * call(logsigmoid, (-input,)))

@@ -8,13 +8,15 @@ from __future__ import annotations
 import functools
 import inspect
 
+import numpy as np
+
 from ...engine import context
 from ...engine.site import leaving
 from ...ops.schema import parse_schema
 from ...tensor.api.looked_up import called
 from ...tensor.api.misfits import complain, misfit, misfit_of
 from ...tensor.api.overloads import Overload
-from ...tensor.api.parameters import takes
+from ...tensor.api.parameters import takes, type_name
 
 
 def _pools(name, d, more="", dilation=False):
@@ -90,7 +92,7 @@ _ENDS = {
 # what is asked of an argument before that
 _FIRST = {
     "binary_cross_entropy_with_logits": (("target", "size"), ("input", "size")), "group_norm": (("input", "dim"),),
-    "glu": (("input", "dim"),),
+    "glu": (("input", "dim"),), "instance_norm": (("input", "size"),),
     "margin_ranking_loss": (("input1", "dim"), ("input2", "dim"), ("target", "dim")),
     **{name: (("target", "size"), ("input", "size")) for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")},
     **{f"adaptive_{kind}_pool{d}d{more}": (("input", "size"),) for kind in ("max", "avg") for d in (2, 3) for more in ("", "_with_indices")
@@ -158,8 +160,11 @@ def _refused_by_end(name, schema, f, args, kwargs, error):
     given = given.arguments
     for n, attribute in _FIRST.get(name, ()):
         if not hasattr(given[n], attribute):
-            return AttributeError(f"'{type(given[n]).__name__}' object has no attribute '{attribute}'")
-    if schema is None or name not in _STRAIGHT and not isinstance(error, (AttributeError, TypeError)):
+            return AttributeError(f"'{type_name(given[n])}' object has no attribute '{attribute}'")
+        if isinstance(getattr(given[n], attribute), int):      # an array's size is no function
+            return TypeError("'int' object is not callable")
+    straight = name in _STRAIGHT or isinstance(given.get("input"), np.ndarray)         # of an array a function may make something
+    if schema is None or not straight and not isinstance(error, (AttributeError, TypeError)):
         return None                            # what the function itself refuses comes first in torch, too
     declared = _Declared(schema)
     for i, p in enumerate(declared.params):

@@ -27,14 +27,22 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x) / sum(exp(x)) along `dim`; dtype: cast before."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim())
-    return call(ops.softmax, (_as_asked(input, dtype), dim, dtype))
+    try:
+        return call(ops.softmax, (_as_asked(input, dtype), dim, dtype))
+    except TypeError:
+        input.softmax                          # the method that torch looks up on whatever was given
+        raise
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """log(softmax(x)) along `dim`; dtype: cast before."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim())
-    return call(ops.log_softmax, (_as_asked(input, dtype), dim, dtype))
+    try:
+        return call(ops.log_softmax, (_as_asked(input, dtype), dim, dtype))
+    except TypeError:
+        input.log_softmax                      # the method that torch looks up on whatever was given
+        raise
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 from ... import backends
 from ...engine import warn
+from ...tensor.api.bind import FUNCTIONS
 from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
@@ -139,14 +140,14 @@ class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
     def forward(self, input):
-        return input.sigmoid()
+        return FUNCTIONS["sigmoid"](input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input):
-        return input.tanh()
+        return FUNCTIONS["tanh"](input)
 
 
 class _Alpha(Module):

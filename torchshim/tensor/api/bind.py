@@ -278,7 +278,7 @@ def old_form(op, name, given, method, inplace, out):
             if given[1].ndim or given[1].requires_grad:
                 raise no_overload(name, op, given, method, out)
             given = [given[0], given[1].item(), *given[2:]]    # a number, as it is wanted
-    elif settings.once((old_form, name)):
+    elif settings.once(old_form):
         by_name = {p.name: p for p in op.params}
         said = lambda n: f"{'Tensor' if by_name[n].kind == 'tensor' else 'Number'} {'input' if n == 'self' else n}"
         shown = lambda n: said(n) + (f" = {by_name[n].default}" if by_name[n].keyword_only else "")

@@ -15,6 +15,7 @@ from .bind import FUNCTIONS, function, into, number, type_name
 from .looked_up import looked_up
 from .misfits import misfit
 from .out import unfollowed
+from .parameters import name_in_c
 from .signatures import UNSET, ask_parser, guarded
 from .views import ints, warn_once
 from ..core import settings
@@ -357,7 +358,7 @@ def host_array(data, dtype=None):
     if d is not None and P.kind_of(d) in (1, 2):
         raise TypeError(f"must be real number, not {type(data).__name__}" if P.kind_of(d) == 2 else
                         f"'{type(data).__name__}' object cannot be interpreted as an integer")
-    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    raise RuntimeError(f"Could not infer dtype of {name_in_c(type(data))}")
 
 
 def _natural(kind):
@@ -464,7 +465,7 @@ def _flatten(seq, shape, depth, out, kinds):
                         inner = inner or {float}           # nothing is of the default dtype
                         raise TypeError(f"'{c.__name__}' object cannot be interpreted as an integer" if _whole(kinds | inner)
                                         else f"must be real number, not {c.__name__}")
-                    raise RuntimeError(f"Could not infer dtype of {c.__name__}")
+                    raise RuntimeError(f"Could not infer dtype of {name_in_c(c)}")
                 seq, c = n, n.__class__
             kinds.add(c)
         out.append(seq)
@@ -519,15 +520,18 @@ def _from_sequence(data, d):
     return _stored(flat, d).reshape(shape) if d is not P.complex32 else half.pack(_stored(flat, P.complex64).reshape(shape)).view(d)
 
 
+def _warn_copied(called):
+    warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+         f"sourceTensor.detach().clone().requires_grad_(True), rather than {called}(sourceTensor).", UserWarning)
+
+
 @function(method=False)
 def tensor(data=UNSET, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf tensor with a copy of `data` (numbers, nested sequences, arrays, tensors)."""
     if requires_grad is None:
         raise TypeError("tensor(): argument 'requires_grad' must be bool, not NoneType")
     if isinstance(data, TensorBase):
-        warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-             UserWarning)
+        _warn_copied("torch.tensor")
         if data._ts_meta.device == "meta" or read(data).extra is TRACED or device is None:
             t = data.detach().clone()
             t = t if dtype is None else t.to(dtype)
@@ -618,7 +622,12 @@ _new("new_full", full)
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """As torch.tensor, with this tensor's dtype and device."""
-    return done(tensor(data, dtype=dtype or self.dtype, device=device or self.device), requires_grad, name="new_tensor")
+    if isinstance(data, TensorBase):
+        _warn_copied("tensor.new_tensor")
+        made = data.detach().to(device or self.device, dtype or self.dtype, copy=True)
+    else:
+        made = tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+    return done(made, requires_grad, name="new_tensor")
 
 
 def new(self, *args, size=None, storage=None, other=None, device=None):

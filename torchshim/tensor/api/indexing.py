@@ -4,6 +4,7 @@ A basic index (ints, slices, None, ...) is one view; what tensors, lists and mas
 """
 from __future__ import annotations
 
+from operator import index
 from types import EllipsisType
 
 import numpy as np
@@ -198,7 +199,10 @@ def parse(t, key):
 
 def cut(s, n):
     """(start, length, step) of a slice of n elements."""
-    step = 1 if s.step is None else s.step.__index__()
+    try:
+        step = 1 if s.step is None else index(s.step)
+    except TypeError:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
     if step < 0:
         raise ValueError("step must be greater than zero")
     start, stop, step = s.indices(n)

@@ -18,13 +18,19 @@ OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 _PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device", "Generator": "torch.Generator",
             "Layout": "torch.layout", "MemoryFormat": "torch.memory_format"}
 
+_MADE_AT_RUN_TIME = 1 << 9                    # CPython's Py_TPFLAGS_HEAPTYPE
+
 
 def type_name(x):
     """How torch's argument errors call a type."""
     if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format, Size)):
         return f"torch.{type(x).__name__}"
-    c = type(x)
-    return "Tensor" if isinstance(x, TensorBase) else f"numpy.{c.__name__}" if c.__module__ == "numpy" else c.__name__
+    return name_in_c(type(x))
+
+
+def name_in_c(c):
+    """What C calls a class: those that are written in C have their module's name in theirs."""
+    return c.__name__ if c.__flags__ & _MADE_AT_RUN_TIME or c.__module__ == "builtins" else f"{c.__module__}.{c.__name__}"
 
 
 def shown_name(p):

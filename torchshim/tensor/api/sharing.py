@@ -6,6 +6,7 @@ import numpy as np
 from ...engine import borrowed, meta_of, value_of, warn
 from .bind import function
 from .creation import check_array, done, tensor
+from .parameters import type_name
 from ...ops.promotion import c_name
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
@@ -84,7 +85,7 @@ def _is_buffer(obj):
 def from_numpy(ndarray):
     """A tensor that shares an array's memory, with the array's strides."""
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
     check_array(ndarray)
     if not ndarray.flags.writeable:
         _warn_read_only(_READ_ONLY_ARRAY)
