@@ -295,3 +295,12 @@ def test_compressed_indices_by_torchs_names():
     b = torch.sparse_csc_tensor(ccol_indices=first, row_indices=second, values=values)
     c = torch.sparse_compressed_tensor(compressed_indices=first, plain_indices=second, values=values, layout=torch.sparse_csr)
     assert a.to_dense().tolist() == [[0, 1], [2, 0]] == c.to_dense().tolist() and b.to_dense().tolist() == [[0, 2], [1, 0]]
+
+
+def test_a_sparse_tensor_of_another_dtype_has_places_of_its_own():
+    for x in (torch.eye(2).to_sparse(), torch.eye(2).to_sparse_csr()):
+        def place(t):
+            return (t._indices() if t.layout is torch.sparse_coo else t.col_indices()).data_ptr()
+        assert x.to("cpu") is x
+        others = x.to(torch.float64), x.to("cpu", copy=True), x.clone()
+        assert len({place(t) for t in (x, *others)}) == 4

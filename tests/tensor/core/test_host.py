@@ -237,12 +237,12 @@ def test_an_address_can_be_read_and_stays():
 def test_an_address_changes_with_the_memory():
     t = torch.zeros(3)
     a, where = t.numpy(), t.data_ptr()
-    t.resize_(5).fill_(1)
+    t.set_(torch.ones(5))
     assert t.data_ptr() != where and at(t) == [1] * 5 and a.tolist() == [0] * 3
     s = torch.ones(2, dtype=torch.float64)
     s.numpy()
     s.data_ptr()
-    s.resize_(4).fill_(3)
+    s.set_(torch.full((4,), 3.0, dtype=torch.float64))
     assert at(s) == [3] * 4 and torch.zeros(0).data_ptr() == 0
 
 
@@ -323,3 +323,22 @@ def test_a_write_to_a_part_touches_nothing_else(write, monkeypatch):
     write(x)
     assert a.tolist() == [0, 0, 0, 5, 0, 0, 7, 0] and x.tolist() == a.tolist()
     assert x._version == 1
+
+
+def test_bfloat16_goes_through_dlpack_as_memory():
+    """NumPy, which shares the memory of others, has no such dtype."""
+    x = torch.arange(4.0).to(torch.bfloat16)
+    y = torch.from_dlpack(torch.utils.dlpack.to_dlpack(x))
+    assert y.dtype is torch.bfloat16 and y.data_ptr() == x.data_ptr()
+    y[0] = 7
+    x[1] = 9
+    assert x.tolist() == y.tolist() == [7, 9, 2, 3]
+    z = torch.utils.dlpack.to_dlpack(x.reshape(2, 2).t())
+    assert torch.from_dlpack(z).stride() == (1, 2)
+    assert torch.asarray(torch.utils.dlpack.to_dlpack(x)).tolist() == [7, 9, 2, 3]
+
+
+def test_the_address_of_memory_that_was_seen_as_another_dtype():
+    x = torch.ones(3, dtype=torch.bfloat16)
+    seen = x.view(torch.int16).numpy()
+    assert x.data_ptr() == seen.ctypes.data

@@ -1,17 +1,19 @@
 """Tensors in the memory of NumPy arrays, buffers and DLPack exporters; and tensors for those who read DLPack."""
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 
 from ...engine import borrowed, meta_of, value_of, warn
 from .bind import function
 from .creation import check_array, done, tensor
 from .parameters import type_name
-from ...ops.promotion import c_name
+from ...ops.promotion import bfloat16, c_name
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import wrap
-from ..core.dtype import get_default_dtype
+from ..core.dtype import FROM_NP, get_default_dtype
 from ..core.handle import TensorBase
 from ..core.host import hosted
 from ..core.tensor import Tensor
@@ -161,10 +163,45 @@ def _from_capsule(exporter):
 
     from ...interop import from_jax
     if not isinstance(exporter, jax.Array) and exporter.__dlpack_device__()[0] == 1:
-        a = np.from_dlpack(exporter)
+        try:
+            a = np.from_dlpack(exporter)
+        except (BufferError, RuntimeError):    # NumPy has no bfloat16
+            held = exporter if isinstance(exporter, _Capsule) else _Capsule(exporter.__dlpack__())
+            if not _recoded(held.capsule, _BFLOAT, _INT):
+                raise
+            return _around(np.asarray(_Writable(np.from_dlpack(held)))).view(FROM_NP[bfloat16])
         return _around(np.asarray(_Writable(a)) if isinstance(exporter, _Capsule) else a)
     with jax.enable_x64(True):
         return from_jax(exporter if isinstance(exporter, jax.Array) else jax.dlpack.from_dlpack(exporter))
+
+
+_INT, _BFLOAT = 0, 4                           # DLPack's codes
+
+
+def _recoded(capsule, old, new):
+    """Whether the elements of a capsule's memory had the code `old`; now they have `new`. Their kind is at one place of what it leads to."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    code = ctypes.c_uint8.from_address(pointer(capsule, b"dltensor") + 20)
+    if code.value != old:
+        return False
+    code.value = new
+    return True
+
+
+class _BFloats:
+    """A bfloat16 tensor as those who read DLPack see it: memory of NumPy's, under its right name."""
+
+    def __init__(self, t):
+        self.array = t.view(FROM_NP[np.dtype("int16")]).numpy()
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        capsule = self.array.__dlpack__(stream=stream, dl_device=dl_device, copy=copy)
+        _recoded(capsule, _INT, _BFLOAT)
+        return capsule
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
 
 
 def exportable(t):
@@ -182,6 +219,8 @@ def exported(t):
     m = t._ts_meta
     if t.device.type == "cpu" and m.dtype.kind in "biufc" and m.numel and not t.is_conj():
         return t.numpy()
+    if t.device.type == "cpu" and m.dtype == bfloat16 and m.numel:
+        return _BFloats(t)
     from ...interop import to_jax as out
     return out(t)
 

@@ -68,7 +68,7 @@ def to(s, *args, **kwargs):
         from .factories import _nothing_like
         out = _nothing_like(p, p._layout, vals.dtype, vals.device)
     else:
-        out = like(p, vals, [i.to(vals.device) for i in p._index])
+        out = like(p, vals, [i.to(vals.device, copy=True) for i in p._index])
     return traced("ToCopyBackward0", out, (s,), (lambda g: g,))
 
 
