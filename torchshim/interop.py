@@ -8,11 +8,13 @@ from .engine import TRACED, array_of, default_device, meta_of, present, value_of
 from .engine.device import need_xla
 from .tensor.core.dispatch import wrap
 from .tensor.core.handle import read
+from .tensor.core.overriding import settle
 from .tensor.core.tensor import Tensor
 
 
 def to_jax(t):
     """The tensor's values as a jax.Array (or the tracer it holds); no copy. History is not carried over."""
+    settle()
     v = present(read(t))
     a = array_of(v)
     if isinstance(a, np.ndarray):

@@ -58,14 +58,17 @@ _functions: dict = {}      # {space: {name: what is handed to __torch_function__
 
 class _Asking:
     """What a public function does once somebody wants to be asked: see who, else what it did before."""
-    __slots__ = ("func", "plain", "name", "arguments", "spelled", "binary")
+    __slots__ = ("func", "plain", "name", "own", "arguments", "spelled", "binary")
 
-    def __init__(self, func, plain, name, arguments=True, spelled=False, binary=False):
-        self.func, self.plain, self.name, self.arguments, self.spelled, self.binary = func, plain, name, arguments, spelled, binary
+    def __init__(self, func, plain, name, own=None, arguments=True, spelled=False, binary=False):
+        self.func, self.plain, self.name, self.own = func, plain, name, own or name.rpartition(".")[2]
+        self.arguments, self.spelled, self.binary = arguments, spelled, binary
 
     def __call__(self, args, kwargs):
         s = context.modes.get("torch function")
         off = None if s is None else s.off
+        if off != "all" and s is not None and s.stack and getattr(s.stack[-1], "as_written", False):
+            return self._as_written(s, args, kwargs)
         found = asked(args, kwargs) if off is None else ()
         if found and not self.arguments:
             with DisableTorchFunctionSubclass():
@@ -95,6 +98,18 @@ class _Asking:
             return self._answer(found, args, kwargs)
         except TypeError:
             return NotImplemented
+
+    def _as_written(self, s, args, kwargs):
+        """What a mode gives that is told which function was called, by which of its names, and how."""
+        mode, s.stack = s.stack[-1], s.stack[:-1]
+        try:
+            return mode.called(self, args, kwargs)
+        except TypeError:
+            if self.binary:
+                return NotImplemented
+            raise
+        finally:
+            s.stack = [*s.stack, mode]
 
     def _answer(self, found, args, kwargs):
         result = ask(self.func, found, args, kwargs if self.spelled else kwargs or None)
@@ -202,7 +217,7 @@ def begin():
                     _arm(part, f"torch.Tensor.{name}.{said}", getattr(f, said))
         else:
             func = table.get(_HANDED_ON.get(name, name), f)
-            _arm(f, f"torch.Tensor.{_HANDED_ON.get(name, name)}", func, arguments=name != "new_tensor", binary=name in _BINARY)
+            _arm(f, f"torch.Tensor.{_HANDED_ON.get(name, name)}", func, own=name, arguments=name != "new_tensor", binary=name in _BINARY)
     _arm(autograd.grad, "torch.autograd.grad")
 
 
@@ -330,8 +345,10 @@ def get_default_nowrap_functions():
 class TorchFunctionMode:
     """A context in which every call of a public function comes to `__torch_function__` of this object first.
 
-    While it answers the mode is left, so that it can call what it was asked for.
+    While it answers the mode is left, so that it can call what it was asked for. One that is `as_written` has `called(asking, args, kwargs)`
+    instead, with what stands in the function's place (its `own` name is the one it was called by) and arguments as the program wrote them.
     """
+    as_written = False
 
     def __init__(self):
         pass

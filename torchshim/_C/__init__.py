@@ -132,6 +132,12 @@ def _are_functorch_transforms_active():
     return bool(_levels())
 
 
+def _set_grad_enabled(mode):
+    """Switch the recording of gradients, as a step of a graph."""
+    from ..autograd import grad_mode
+    grad_mode.context.grad = bool(mode) or grad_mode.off
+
+
 def _get_default_device():
     """The kind of device of the default tensor type: the CPU; `set_default_device` does not change it."""
     return "cpu"

@@ -1,9 +1,14 @@
-"""torch._dynamo: the names of it that programs touch. Nothing here rewrites bytecode."""
+"""torch._dynamo: graphs of functions for backends of the program's own (see `capture`), and the names that programs touch besides.
+Nothing here rewrites bytecode."""
 from __future__ import annotations
 
-from ..compiler import (allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset,
-                        substitute_in_graph)
+import sys as _sys
+import warnings as _warnings
+
+from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset, substitute_in_graph
 from ..dropin import missing_attribute as _missing_attribute
+from ..engine import context as _context
+from .backends.registry import list_backends, lookup_backend, register_backend
 from .eval_frame import OptimizedModule, compile as _compile
 
 
@@ -26,7 +31,14 @@ is_inductor_supported = is_dynamo_supported
 
 
 def graph_break(msg=""):
-    """Nothing: there is no graph to break."""
+    """The end of a graph, where a function is captured."""
+    capture = _context.modes.get("capture")
+    if capture is not None:
+        from .capture import explained
+        capture.settle(lambda: explained(
+            "Call to `torch._dynamo.graph_break()`", f"User-inserted graph break. Message: {msg or None}",
+            "Remove the `torch._dynamo.graph_break()` call.",
+            context=f"Called `torch._dynamo.graph_break()` with args `{[msg] if msg else []}`, kwargs `{{}}`"), _sys._getframe(1))
 
 
 def mark_dynamic(t, index, **kwargs):
@@ -52,13 +64,20 @@ def disallow_in_graph(fn):
 forbid_in_graph = disallow_in_graph
 
 
-def _no_graphs(name):
-    def missing(*args, **kwargs):
-        raise NotImplementedError(f"torchshim: torch._dynamo.{name}; torchshim.explain() shows what is compiled and why")
-    missing.__name__ = name
-    return missing
+def explain(f, *extra_args, **extra_kwargs):
+    """A function of a call's arguments that returns what graphs the call consists of, and why they end (an ExplainOutput)."""
+    from .backends.debugging import explain as of_call
+    if extra_args or extra_kwargs:
+        _warnings.warn("explain(f, *args, **kwargs) is deprecated, use explain(f)(*args, **kwargs) instead.  If you don't migrate, we may "
+                       "break your explain call in the future if your user defined kwargs conflict with future kwargs added to explain(f).",
+                       FutureWarning, stacklevel=2)
+        return of_call(f, extra_args, extra_kwargs)
+    return lambda *args, **kwargs: of_call(f, args, kwargs)
 
 
-explain, export, register_backend, lookup_backend = map(_no_graphs, ("explain", "export", "register_backend", "lookup_backend"))
+def export(*args, **kwargs):
+    """NotImplementedError."""
+    raise NotImplementedError("torchshim: torch._dynamo.export; torch.export.export makes graphs of whole programs")
 
-__getattr__ = _missing_attribute(__name__, lazy=("_trace_wrapped_higher_order_op", "config", "eval_frame", "exc", "utils"))
+
+__getattr__ = _missing_attribute(__name__, lazy=("_trace_wrapped_higher_order_op", "backends", "config", "testing", "eval_frame", "exc", "utils"))

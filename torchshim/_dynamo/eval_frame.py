@@ -8,10 +8,9 @@ import functools
 from .. import compiler
 from ..compiler import region
 from ..nn import Module
+from .backends import registry
 from .exc import InvalidBackend
 
-BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")
-_DEBUG = ("aot_eager", "eager", "aot_eager_decomp_partition", "aot_ts", "eager_noexcept", "ts", "pre_dispatch_eager")
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 
@@ -29,6 +28,7 @@ class OptimizedModule(Module):
 
     def __init__(self, mod, dynamo_ctx=None, compiled=True):
         super().__init__()
+        self.__dict__["dynamo_ctx"] = dynamo_ctx
         self.__dict__["_ts_seen"] = set() if compiled else None
         self._orig_mod = mod
         self.training = mod.training
@@ -36,7 +36,7 @@ class OptimizedModule(Module):
     def forward(self, *args, **kwargs):
         if self._ts_seen is None:
             return region.disabled(self._orig_mod.__call__)(*args, **kwargs)
-        return region.call(self._orig_mod, self._ts_seen, args, kwargs)
+        return region.call(self._orig_mod, self._ts_seen, args, kwargs, self.dynamo_ctx)
 
     def __getattr__(self, name):
         if name == "_orig_mod":
@@ -56,15 +56,22 @@ class OptimizedModule(Module):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
     def __reduce__(self):
-        return type(self), (self._orig_mod, None, self._ts_seen is not None)
+        return type(self), (self._orig_mod, self.dynamo_ctx, self._ts_seen is not None)
 
 
 def check_backend(backend):
-    """InvalidBackend for a name that torch does not know, NotImplementedError for a compiler of the program's own."""
-    if isinstance(backend, str) and backend not in BACKENDS + _DEBUG:
-        raise InvalidBackend(backend)
-    if not isinstance(backend, str) and callable(backend):
-        raise NotImplementedError("torchshim: torch.compile with a backend of one's own; XLA compiles here")
+    """What a backend of the program's own is called with; None for a name of torch's. InvalidBackend for a name that nobody knows."""
+    if isinstance(backend, str):
+        found = registry.own.get(backend)
+        if found is None and backend not in registry.BACKENDS + registry.DEBUG:
+            raise InvalidBackend(backend)
+        return found
+    return backend if callable(backend) else None
+
+
+def _graphs(backend, model, fullgraph, options):
+    from .graphs import Graphs
+    return Graphs(backend, getattr(model, "__name__", type(model).__name__), fullgraph, {"options": options} if options else None)
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None, disable=False,
@@ -77,12 +84,13 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
-    check_backend(compiler.get_default_backend() if backend is None else backend)
+    own = check_backend(compiler.get_default_backend() if backend is None else backend)
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
                                  disable=disable)
+    graphs = None if own is None or disable else _graphs(own, model, fullgraph, options)
     if isinstance(model, Module):
-        return model if disable else OptimizedModule(model)
+        return model if disable else OptimizedModule(model, graphs)
     assert callable(model), f"A callable function is expected, but {type(model)} is provided."
     if disable or isinstance(model, type):
         return model
@@ -91,6 +99,6 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 
     @functools.wraps(model)
     def compile_wrapper(*args, **kwargs):
-        return region.call(model, seen, args, kwargs)
+        return region.call(model, seen, args, kwargs, graphs)
     compile_wrapper._torchdynamo_orig_callable = model
     return compile_wrapper

@@ -1,4 +1,5 @@
 """torch._dynamo.utils: what libraries ask of it before they compile something of their own."""
+import collections as _collections
 import warnings as _warnings
 
 from .. import device as _device
@@ -10,6 +11,7 @@ def is_compile_supported(device_type):
     return _device(device_type).type in ("cpu", "cuda")
 
 
+counters = _collections.defaultdict(_collections.Counter)      # {"stats": {"unique_graphs": how many backends got, ...}}
 _said = set()
 
 

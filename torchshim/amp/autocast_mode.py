@@ -158,6 +158,18 @@ class autocast:
         return autocast_decorator(self, func)
 
 
+def _enter_autocast(*vals):
+    """An autocast that is entered, as a step of a graph."""
+    mode = autocast(*vals)
+    mode.__enter__()
+    return mode
+
+
+def _exit_autocast(mode):
+    """Leave what `_enter_autocast` gave."""
+    mode.__exit__(None, None, None)
+
+
 def autocast_decorator(autocast_instance, func):
     """`func` called within an `autocast`."""
     @functools.wraps(func)

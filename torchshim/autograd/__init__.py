@@ -8,6 +8,7 @@ from ..tensor.api.creation import zeros_like
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import leads_nowhere
 from ..tensor.core.handle import edge
+from ..tensor.core.overriding import settle
 from ..tensor.core.settings import warn_once
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
@@ -44,6 +45,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     tensors: roots; grad_tensors: cotangents (ones for scalars). `inputs`: accumulate into these only.
     Raises RuntimeError as torch does: non-scalar roots without a cotangent, roots without history, released graphs.
     """
+    settle()
     if (grad_tensors is inputs is grad_variables is _backward_module.dispatching is None and not create_graph
             and isinstance(tensors, Tensor) and _plain_loss(tensors)):
         run([tensors._ts_edge], [ones_value(tensors._ts_st.value.meta)], bool(retain_graph), False, None, True)

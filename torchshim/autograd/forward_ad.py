@@ -20,6 +20,7 @@ from ..tensor.api.views import memory_of
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_node, forward_only, unversioned
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
+from ..tensor.core.overriding import settle
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached, make_view_any
 from ..tensor.core.write import CopySlices, refuse_overlap, watch_writes
@@ -324,6 +325,7 @@ class UnpackedDualTensor(NamedTuple):
 def enter_dual_level():
     """Begin to compute tangents; returns the level's number, 0: levels do not nest, as in torch."""
     global _current_level
+    settle()
     if _current_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     around_nodes("forward AD", _watching)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
+from ..tensor.core.overriding import plainly
 from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence, unversioned
 from ..tensor.core.handle import edge, log_grad, read, version
 from ..tensor.core.storage import note_history
@@ -205,6 +206,9 @@ class Function:
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward outside the graph and put one node in it."""
+        if "capture" in context.modes:
+            with plainly():
+                return cls.apply(*args, **kwargs)
         transformed, forward = "transform" in context.modes and levels()[-1].randomness != "old", cls.forward
         if cls.setup_context is not Function.setup_context:
             args, kwargs = _with_defaults(forward, args, kwargs)

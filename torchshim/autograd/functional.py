@@ -9,6 +9,7 @@ from ..tensor.api.creation import ones_like, zeros, zeros_like
 from ..tensor.api.ranges import eye
 from ..tensor.api.joining import stack
 from ..tensor.core.handle import edge
+from ..tensor.core.overriding import aside
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad
 from .batched import row_gradients
@@ -68,6 +69,7 @@ def _check_strategy(strategy, vectorize):
                                   "`vectorize=True`.")
 
 
+@aside
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """J[i][j] of shape output_i.shape + input_j.shape; not nested where func has one output or one input.
 
@@ -228,6 +230,7 @@ def _scalar_output(outs, single, name):
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
+@aside
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """H[i][j] of shape input_i.shape + input_j.shape of a scalar function."""
     _check_strategy(outer_jacobian_strategy, vectorize or outer_jacobian_strategy == "reverse-mode")
@@ -249,6 +252,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     return rows[0][0] if single_in else rows
 
 
+@aside
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(outputs, v^T J): the gradient of `outputs` with cotangent v."""
     with grad_mode(True):
@@ -295,6 +299,7 @@ def _filled(gs, xs, strict):
     return tuple(out)
 
 
+@aside
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(outputs, J v): the directional derivative, by the double-backward trick as in torch."""
     with grad_mode(True):
@@ -341,6 +346,7 @@ def _gradient(func, xs, name, strict):
     return outs[0], gs
 
 
+@aside
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(output, v^T H) of a scalar function."""
     return _product("vhp", func, inputs, v, create_graph, strict)
@@ -372,6 +378,7 @@ def _direction(v, xs, single, name):
     return (ones_like(xs[0]),)
 
 
+@aside
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(output, H v) of a scalar function; H is symmetric, so this is vhp's product."""
     return _product("hvp", func, inputs, v, create_graph, strict)

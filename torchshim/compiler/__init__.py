@@ -85,7 +85,11 @@ def is_exporting():
 
 
 def reset():
-    """Nothing to forget: programs that are compiled stay right. See `torchshim.stats` for how many there are."""
+    """Forget the graphs that backends of the program's own have got. What XLA has compiled stays right; see `torchshim.stats`."""
+    import sys
+    graphs = sys.modules.get(f"{__package__.partition('.')[0]}._dynamo.graphs")
+    if graphs is not None:
+        graphs.reset()
 
 
 def cudagraph_mark_step_begin():
@@ -93,9 +97,9 @@ def cudagraph_mark_step_begin():
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """Names that `torch.compile` takes; all of them mean XLA."""
-    from .._dynamo.eval_frame import BACKENDS, _DEBUG
-    return sorted(BACKENDS + (() if exclude_tags and "debug" in exclude_tags else _DEBUG))
+    """Names that `torch.compile` takes."""
+    from .._dynamo.backends.registry import list_backends as listed
+    return listed(exclude_tags)
 
 
 def wrap_numpy(fn):

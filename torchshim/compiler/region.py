@@ -9,6 +9,7 @@ import functools
 import threading
 
 from .. import Tensor
+from ..tensor.core.overriding import plainly
 
 STANCES = ("default", "eager_on_recompile", "fail_on_recompile", "force_eager", "eager_then_compile", "aot_eager_then_compile")
 _MOST = 64                             # signatures that a function's calls are told apart by
@@ -31,8 +32,9 @@ def _signature(args, kwargs):
     return tuple([(a.shape, a.dtype) if isinstance(a, Tensor) else type(a) for a in (*args, *kwargs.values())])
 
 
-def call(fn, seen, args, kwargs):
-    """fn(*args, **kwargs) as a compiled call; `seen` holds the signatures of those before.
+def call(fn, seen, args, kwargs, graphs=None):
+    """fn(*args, **kwargs) as a compiled call; `seen` holds the signatures of those before. graphs: where a backend of the program's own gets
+    the function's graphs.
 
     RuntimeError for a new one under the stance fail_on_recompile.
     """
@@ -53,9 +55,19 @@ def call(fn, seen, args, kwargs):
             seen.add(signature)
     _inside.compiling = True
     try:
-        return fn(*args, **kwargs)
+        return fn(*args, **kwargs) if graphs is None else graphs.call(fn, args, kwargs)
     finally:
         _inside.compiling = False
+
+
+class running:
+    """A block in which what was compiled runs."""
+
+    def __enter__(self):
+        self.before, _inside.compiling = _inside.compiling, False
+
+    def __exit__(self, *exc):
+        _inside.compiling = self.before
 
 
 def disabled(fn):
@@ -64,11 +76,8 @@ def disabled(fn):
     def _fn(*args, **kwargs):
         if not _inside.compiling:
             return fn(*args, **kwargs)
-        _inside.compiling = False
-        try:
+        with running(), plainly():
             return fn(*args, **kwargs)
-        finally:
-            _inside.compiling = True
     _fn._torchdynamo_orig_callable, _fn._torchdynamo_disable = fn, True
     return _fn
 

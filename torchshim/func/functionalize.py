@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 
 from ..autograd.levels import Level, running
+from ..tensor.core.overriding import aside
 
 _KINDS = ("mutations", "mutations_and_views")
 
@@ -20,6 +21,7 @@ def functionalize(func, *, remove="mutations"):
                            "their out-of-place equivalents.\n     remove='mutations_and_views': In addition to the above, all aliasing "
                            "operators {view} will be replaced with their non-aliasing counterparts, {view}_copy.\n")
 
+    @aside
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         with running(Level("functionalize")):

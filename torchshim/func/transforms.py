@@ -14,6 +14,7 @@ from ..engine import context
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import node_class
 from ..tensor.core.handle import TensorBase, chain_node, edge, meta, read
+from ..tensor.core.overriding import aside
 from ..tensor.core.view import detached
 from ..tensor.core.write import is_inference, refuse_overlap
 from ..random.generator import RANDOM, restore, states
@@ -154,6 +155,7 @@ def _positions(argnums, n):
 
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that returns (gradient, value) of `func`; with `has_aux`, (gradient, (value, aux))."""
+    @aside
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         which, single = _positions(argnums, len(args))
@@ -186,6 +188,7 @@ def grad(func, argnums=0, has_aux=False):
     them); with `has_aux`, (gradient, aux)."""
     both = grad_and_value(func, argnums, has_aux)
 
+    @aside
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         gs, value = both(*args, **kwargs)
@@ -210,6 +213,7 @@ def _outputs(value, name):
     return outs, form
 
 
+@aside
 def vjp(func, *primals, has_aux=False):
     """(outputs, pull) with pull(cotangents) -> a tuple of gradients, one for each primal; (outputs, pull, aux) with
     `has_aux`."""
@@ -217,6 +221,7 @@ def vjp(func, *primals, has_aux=False):
     value, aux = _pair(r.value, "vjp(f, *primals)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "vjp(f, *primals)")
 
+    @aside
     def pull(*cotangents, retain_graph=True, create_graph=None):
         """The products of the cotangents with the Jacobians."""
         given = cotangents[0] if len(cotangents) == 1 else cotangents
@@ -320,6 +325,7 @@ def _differentiable(primals, dense=False, asked=None):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
 
 
+@aside
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
     vs = _directions(primals, tangents)
@@ -339,6 +345,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return made
 
 
+@aside
 def linearize(func, *primals):
     """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
     _differentiable(primals, dense=True, asked="new_empty")
@@ -346,6 +353,7 @@ def linearize(func, *primals):
     outs, form = _outputs(r.value, "linearize(f, *primals)")
     pusher = _pusher(r, outs)
 
+    @aside
     def push(*tangents):
         (xs, spec), (vs, given) = tree_flatten(primals), tree_flatten(tangents)
         if spec != given:
@@ -397,6 +405,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     and each input a tensor of shape output.shape + input.shape. `chunk_size`: rows computed at a time."""
     _check_chunk(chunk_size)
 
+    @aside
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         _real("jacrev", "input", args)
@@ -433,6 +442,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """As jacrev, by forward mode: one product with the Jacobian for each element of the inputs."""
     check_randomness(randomness)
 
+    @aside
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         import torchshim as torch

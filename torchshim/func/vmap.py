@@ -27,6 +27,7 @@ from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, version
+from ..tensor.core.overriding import aside
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
@@ -421,6 +422,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    @aside
     @functools.wraps(func)
     def mapped(*args, **kwargs):
         parts = replaced()

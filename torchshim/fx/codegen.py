@@ -193,7 +193,7 @@ _SHORT = {"float": "f", "complex": "c", "bfloat": "bf", "int": "i", "uint": "u"}
 
 def _annotation(node):
     """What verbose code says of a step's value."""
-    val = node.meta.get("val", node.meta.get("tensor_meta"))
+    val = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
     if isinstance(val, _torch.Tensor) or type(val).__name__ == "TensorMetadata":
         name = str(val.dtype).rpartition(".")[2]
         letters, bits = re.match(r"([a-z]+)([0-9].*)?$", name).groups()

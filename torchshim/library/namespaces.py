@@ -8,6 +8,7 @@ import inspect
 import types
 
 from .. import Tensor, fft, linalg, special
+from ..engine import context
 from ..nn import functional
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.core import overriding
@@ -142,6 +143,8 @@ class OpOverload:
         return self
 
     def __call__(self, /, *args, **kwargs):
+        if "capture" in context.modes:
+            return context.modes["capture"].operator(self, args, kwargs)
         if self._known is None:
             return self._overloadpacket(*args, **kwargs)
         from .._dispatch.python import call
@@ -187,6 +190,8 @@ class OpOverloadPacket:
         return list(whole_table()[self.__name__])
 
     def __call__(self, /, *args, **kwargs):
+        if "capture" in context.modes:
+            return context.modes["capture"].operator(self, args, kwargs)
         if self._qualified_op_name.startswith("aten::") and overriding.dispatch is not None:
             from .._dispatch import python
             if self.__name__ in python.table() and python.wanted(args, kwargs):

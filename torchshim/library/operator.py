@@ -8,6 +8,7 @@ import types
 from .. import Tensor, autograd, float64, ops as _ops
 from ..engine import context, warn
 from ..autograd.grad_mode import grad_mode
+from ..tensor.core.overriding import plainly
 from .namespaces import OpOverloadPacket
 from .schema import inferred, parse
 
@@ -250,6 +251,9 @@ class CustomOpDef:
         return output
 
     def __call__(self, /, *args, **kwargs):
+        if "capture" in context.modes:
+            with plainly():
+                return self(*args, **kwargs)
         if self._schema is None:
             args, named = list(args), kwargs
         else:

@@ -7,7 +7,7 @@ from ..tensor.api.looked_up import like_tensors
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
-from ..tensor.core.overriding import disabled_torch_function_impl, dispatches, never_asks, of_class
+from ..tensor.core.overriding import disabled_torch_function_impl, dispatches, never_asks, of_class, settle
 from ..tensor.core.size import Size
 from ..tensor.core.tensor import Tensor, _TensorMeta
 from ..tensor.core.view import detached
@@ -31,6 +31,7 @@ def _marked(cls, data, requires_grad):
     if data is None:
         from ..tensor.api.creation import empty
         data = empty(0)
+    settle()
     kept = type(data)
     if kept is not Tensor and kept is not cls and (data.layout is not strided or data.is_quantized):
         t = data.detach()

@@ -142,6 +142,9 @@ class Optimizer:
         """`step` with its hooks around and a step boundary at its end."""
         @functools.wraps(func)
         def step(self, *args, **kwargs):
+            if "capture" in context.modes:
+                with overriding.plainly():
+                    return step(self, *args, **kwargs)
             args = (self, *args)               # hooks see the optimizer among the arguments
             before = self._optimizer_step_pre_hooks
             for hook in itertools.chain(_global_pre.values(), before.values()) if _global_pre or before else ():

@@ -8,6 +8,7 @@ import numpy as np
 from ..autograd.levels import innermost_vmap
 from ..engine import context, is_host
 from ..tensor.core.device import accelerators, device as torch_device, from_jax, to_jax
+from ..tensor.core.overriding import settle
 from ..tensor.core.tensor import Tensor, tensor_from
 from .streams import Stream
 
@@ -38,6 +39,7 @@ class Generator:
 
     def manual_seed(self, seed):
         """Restart from a seed in [-2**63, 2**64); returns the generator."""
+        settle()
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         self.stream.manual_seed(seed)
@@ -154,6 +156,7 @@ def stream(generator, device):
 
 def manual_seed(seed):
     """Seed the default generators of all devices; returns the CPU's."""
+    settle()
     default_generator.stream.manual_seed(int(seed))
     seed_accelerators(int(seed))
     return default_generator
@@ -169,6 +172,7 @@ def seed_accelerators(seed):
 
 def seed():
     """Seed the default generators from the operating system; returns the seed."""
+    settle()
     seed = default_generator.seed()
     seed_accelerators(seed)
     return seed
@@ -181,11 +185,13 @@ def initial_seed():
 
 def get_rng_state():
     """The default generator's state as a tensor of bytes."""
+    settle()
     return default_generator.get_state()
 
 
 def set_rng_state(new_state):
     """Continue the default generator from a state."""
+    settle()
     default_generator.set_state(new_state)
 
 

@@ -23,6 +23,7 @@ from ..tensor.api.storages import NAMED, TypedStorage, UntypedStorage, fresh_sto
 from ..tensor.core.device import accelerators, device as torch_device
 from ..tensor.core.dtype import ALL, dtype as torch_dtype
 from ..tensor.core.layout import ALL as layouts
+from ..tensor.core.overriding import settle
 from . import weights_only as _safe
 from .archive import Reader, Writer, replacing
 from .pickling import find_torch, pickler, storage_name
@@ -243,6 +244,7 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     Follows https://docs.pytorch.org/docs/stable/notes/serialization.html. RuntimeError for tensors that see the same memory as
     different types, and where the folder does not exist.
     """
+    settle()
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         with replacing(path) as file:

@@ -5,6 +5,9 @@ that wants to be asked, when a mode is entered, or when an operator first meets 
 """
 from __future__ import annotations
 
+import contextlib
+import functools
+
 from ...engine import context, warn
 from .device import device
 from .dtype import dtype
@@ -91,6 +94,31 @@ class DisableTorchFunctionSubclass(_Disable):
 class DisableTorchFunction(_Disable):
     """A context in which neither arguments nor modes are asked."""
     off = "all"
+
+
+def plainly():
+    """A block that runs as it is written where a function is captured (torch.compile with a backend): what was noted down is computed first,
+    and nothing of the block is noted down."""
+    capture = context.modes.get("capture")
+    return contextlib.nullcontext() if capture is None else capture.apart()
+
+
+def aside(f):
+    """A function that is called as it is where a function is captured, as `plainly` says."""
+    @functools.wraps(f)
+    def called(*args, **kwargs):
+        if "capture" not in context.modes:
+            return f(*args, **kwargs)
+        with plainly():
+            return f(*args, **kwargs)
+    return called
+
+
+def settle():
+    """Compute what a captured function has asked for so far, where somebody looks at it or changes what it depends on."""
+    capture = context.modes.get("capture")
+    if capture is not None:
+        capture.settle_now()
 
 
 def asked(args, kwargs=None):

@@ -1,0 +1,1 @@
+"""torch._dynamo.backends: who gets graphs."""
