@@ -68,3 +68,21 @@ def test_decompositions_and_refusals():
     with pytest.raises(NotImplementedError, match="torch.func"):
         make_fx(grad(lambda x: x.sum()))(X)
     assert get_proxy_mode() is None and "view = torch.ops.aten.view.default(x_1, [-1]);  x_1 = None" in lines(lambda x: x.reshape(-1), X)[0]
+
+
+def test_flags_in_place_given_by_position():
+    """They were taken for further arguments of the operator."""
+    x = torch.ones(2, requires_grad=True)
+    for f, last in ((lambda x: F.relu(x * 1, True), "relu_"), (lambda x: F.leaky_relu(x * 1, 0.1, True), "leaky_relu_"),
+                    (lambda x: F.dropout(x * 1, 0.5, True, True), "mul_"), (lambda x: F.dropout(x, 0.5, True, False), "mul")):
+        nodes = [n.name for n in make_fx(f)(x).graph.nodes]
+        assert [n for n in nodes if "detach" not in n][-2] == last
+
+
+def test_autocast_is_refused():
+    """The graph was without the casts, and so another program."""
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return x @ x
+    with pytest.raises(NotImplementedError, match="autocast in a function that make_fx traces"):
+        make_fx(f)(torch.ones(2, 2))

@@ -177,8 +177,8 @@ def _setitem(self, index, value):
 
 
 @rule("dropout")
-def _dropout(input, p=0.5, training=True):
+def _dropout(input, p=0.5, training=True, inplace=False):
     if not training or p == 0:
         return input
     mask = do("div_.Scalar", do("bernoulli_.float", do("empty_like", input), 1 - p), 1 - p)
-    return do("mul.Tensor", input, mask)
+    return do("mul_.Tensor" if inplace else "mul.Tensor", input, mask)

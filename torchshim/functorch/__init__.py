@@ -42,4 +42,4 @@ make_functional = _older(_stateless.make_functional, "torch.func.functional_call
 make_functional_with_buffers = _older(_stateless.make_functional_with_buffers, "torch.func.functional_call")
 combine_state_for_ensemble = _older(_stateless.combine_state_for_ensemble, "torch.func.stack_module_state")
 
-__getattr__ = _missing_attribute(__name__, lazy=("experimental",))
+__getattr__ = _missing_attribute(__name__, lazy=("compile", "experimental"))

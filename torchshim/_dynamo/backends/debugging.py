@@ -5,7 +5,6 @@ import dataclasses
 from typing import Any
 
 from ...dropin import missing_attribute as _missing_attribute
-from .registry import as_it_is as eager
 
 __getattr__ = _missing_attribute(__name__)
 

@@ -6,6 +6,7 @@ import inspect
 import types
 
 from ... import Tensor, ops
+from ...amp import casting
 from ...dropin import missing_attribute as _missing_attribute
 from ...nn import Parameter
 from ...utils import _pytree as pytree
@@ -69,6 +70,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if any(casting.state.enabled.values()):
+            raise NotImplementedError("torchshim: autocast in a function that make_fx traces")
         if func in self.decomposition_table:
             with self:
                 made = self.decomposition_table[func](*args, **kwargs)
