@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 
 from .. import Tensor, get_rng_state, set_rng_state
 from .._subclasses.fake_tensor import FakeTensorMode
@@ -22,10 +21,9 @@ from ..utils import _pytree as pytree
 from .partitioners import FORWARD, default_partition
 
 __getattr__ = _missing_attribute(__name__)
-_TWICE = "torch.compile with aot_autograd does not currently support double backward"
-_UNBOXED = ("Your compiler for AOTAutograd is returning a function that doesn't take boxed arguments. Please wrap it with "
-            "functorch.compile.make_boxed_func or handle the boxed arguments yourself. See "
-            "https://github.com/pytorch/pytorch/pull/83137#issuecomment-1211320670 for rationale.")
+_TWICE = ("This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. "
+          "Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set "
+          "torch._functorch.config.donated_buffer=False to disable donated buffer.")
 
 
 def make_boxed_func(f):
@@ -45,10 +43,7 @@ def make_boxed_compiler(compiler):
 
 
 def _boxed(made):
-    if getattr(made, "_boxed_call", False):
-        return made
-    warnings.warn(_UNBOXED, stacklevel=2)
-    return make_boxed_func(made)
+    return made if getattr(made, "_boxed_call", False) else make_boxed_func(made)
 
 
 def _copies(args):
