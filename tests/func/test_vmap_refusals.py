@@ -84,3 +84,32 @@ def test_results_are_written_to_no_given_tensor_of_a_batch(f, text):
             vmap(g)(*args)
         assert str(raised.value) == "Batching rule not implemented for aten::" + text
     assert vmap(lambda a: torch.abs(y, out=torch.empty(4)) + a)(z).shape == (3, 4)         # what is no batch is written
+
+
+@pytest.mark.parametrize("f, shapes, words", [
+    (torch.mm, [(3, 2), (3, 2, 2)], r"Shape mismatch: Got incorrect dims for mm\(a, b\). a has dim 1and b has dim 2but expected them to have "
+     "dim 2 and dim 2"),
+    (torch.mv, [(3, 2), (3, 2)], r"incorrect dims for mv\(a, b\). a has dim 1and b has dim 1but expected them to have dim 2 and dim 1"),
+    (torch.bmm, [(3, 2, 2), (3, 2)], r"incorrect dims for bmm\(a, b\). a has dim 2and b has dim 1but expected them to have dim 3 and dim 3"),
+    (torch.dot, [(3, 2, 2), (3, 2)], "Got wrong shapes for dot"),
+    (lambda x: x.squeeze(1), [(3,)], r"Dimension is out of range \(expected to be in range of \[-1, 0\], but got \[1\]"),
+    (lambda x: torch.autograd.functional.jacobian(torch.sin, x, strategy="forward-mode", vectorize=True), [(3, 2)],
+     "Batching rule not implemented for aten::_make_dual")])
+def test_torch_has_words_of_its_own_for_batches(f, shapes, words):
+    with pytest.raises(RuntimeError, match=words):
+        torch.func.vmap(f)(*[torch.ones(s) for s in shapes])
+
+
+def test_windows_on_the_memory_of_examples():
+    """as_strided counts offsets in the memory of the batch; what lies outside of an example is refused."""
+    t = torch.arange(24.0).reshape(2, 3, 4)
+    y = torch.func.vmap(lambda x: x.as_strided([2], [4], 5))(t[:, 1:])
+    assert y.tolist() == [[5, 9], [17, 21]] and y.stride() == (12, 4) and y.storage_offset() == 5
+    y = torch.func.vmap(lambda x: x.as_strided([2, 2], [12, 1], 1) * 2, 1)(t)
+    assert y.tolist() == [[[2, 4], [26, 28]], [[10, 12], [34, 36]], [[18, 20], [42, 44]]]
+    with pytest.raises(RuntimeError, match=r"in range \[0, 2\], but `tensor` can only access some memory in range \[4, 12\]"):
+        torch.func.vmap(lambda x: x.as_strided([2], [1], 0))(t[:, 1:])
+    with pytest.raises(NotImplementedError, match="reads what lies between the elements of an example"):
+        torch.func.vmap(lambda x: x.as_strided([2], [4], 1), 1)(t)
+    with pytest.raises(RuntimeError, match="size and stride must have the same length"):
+        torch.func.vmap(lambda x: x.as_strided([1, 1], [1]))(t)

@@ -5,6 +5,7 @@ cotangent at a time, and in strict mode, row by row with `torch.autograd.grad`.
 """
 from __future__ import annotations
 
+from ..engine import context
 from ..tensor.api.creation import ones_like, zeros, zeros_like
 from ..tensor.api.ranges import eye
 from ..tensor.api.joining import stack
@@ -83,6 +84,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
                            "Please either set `strict=False` or `vectorize=False`.")
     xs, single_in = _tuple(inputs, "inputs", "jacobian")
+    if strategy == "forward-mode" and context.modes.get("transform", ()) and context.modes["transform"][-1].kind == "vmap":
+        raise RuntimeError("Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops.")
     with grad_mode(True):
         xs = _fresh(xs, create_graph)
         outs, single_out = _outputs(func, xs, "jacobian")

@@ -61,10 +61,12 @@ _SIZES = re.compile(r"(The size of tensor a \(\d+\) must match the size of tenso
 
 @contextlib.contextmanager
 def _counted():
-    """Sizes that do not fit are told with the dimension of the batch counted, as in torch."""
+    """Sizes that do not fit are told with the dimension of the batch counted, as in torch, and products in its words for batches."""
     try:
         yield
     except RuntimeError as error:
+        if hasattr(error, "of_batch"):
+            raise RuntimeError(error.of_batch) from None
         found = _SIZES.fullmatch(str(error))
         if found is None:
             raise

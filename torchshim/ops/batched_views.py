@@ -48,7 +48,10 @@ def place(m, inst, nums):
         inner = meta_of(m.shape[1:], m.dtype, m.device, m.strides[1:])
         found = place(inner, inst.layout[0], nums)
         return found and (*_place(inner, None, *found[:3]), found[3])
-    if inst.op is as_strided or inst.op.on_host(inst) is None:
+    if inst.op is as_strided:
+        size, stride, offset, seen = inst.layout[:4]
+        return (size, m.dtype, stride, offset) if m.strides[1:] == seen.strides and m.shape[1:] == seen.shape else None
+    if inst.op.on_host(inst) is None:
         return None
     out, size = inst.out, m.dtype.itemsize
     if not m.numel:

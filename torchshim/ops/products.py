@@ -69,9 +69,18 @@ def fits_mv(mat_shape, mat, vec, size=None):
     refuse_bool(mat, "addmv_impl_cpu", *mat.shape)
 
 
+def misfit(text, name, a, b, *expected):
+    """An error of operands with other numbers of dimensions than these, which vmap tells in words of its own (`of_batch`)."""
+    error = RuntimeError(text)
+    error.of_batch = "Got wrong shapes for dot" if name == "dot" else (
+        f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {a.ndim}and b has dim {b.ndim}but expected them to have dim "
+        f"{expected[0]} and dim {expected[1]}")
+    return error
+
+
 def fits_dot(a, b):
     if a.ndim != 1 or b.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+        raise misfit(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors", "dot", a, b)
     if a.dtype != b.dtype:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
     if a.shape != b.shape:
@@ -98,7 +107,7 @@ def stacks(batch1, batch2, added=0):
         size_at(x, d)
     for name, x in (("batch1", batch1), ("batch2", batch2)):
         if x.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
+            raise misfit(f"{name} must be a 3D tensor", "bmm", batch1, batch2, 3, 3)
 
 
 def expandable(shape, target, dtype=None):
@@ -229,9 +238,9 @@ def matmul(self, other):
 def mm(self, mat2):
     """Product of two matrices."""
     if self.ndim != 2:
-        raise RuntimeError("self must be a matrix")
+        raise misfit("self must be a matrix", "mm", self, mat2, 2, 2)
     if mat2.ndim != 2:
-        raise RuntimeError("mat2 must be a matrix")
+        raise misfit("mat2 must be a matrix", "mm", self, mat2, 2, 2)
     fits_mm(self, mat2)
     return product(self, mat2)
 
@@ -250,7 +259,7 @@ def mv(self, vec):
     if self.ndim != 2 or vec.ndim != 1:
         if not self.ndim:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
+        raise misfit(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}", "mv", self, vec, 2, 1)
     fits_mv(self.shape, self, vec)
     return product(self, vec)
 
@@ -368,7 +377,7 @@ def addmm(self, mat1, mat2, beta, alpha):
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(mat1.dtype)} and {P.c_name(mat2.dtype)}")
     for name, x in (("mat1", mat1), ("mat2", mat2)):
         if x.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {x.ndim}-D tensor")
+            raise misfit(f"{name} must be a matrix, got {x.ndim}-D tensor", "mm", mat1, mat2, 2, 2)
     fits_mm(mat1, mat2)
     expandable(self.shape, (mat1.shape[0], mat2.shape[1]), self.dtype)
     return added(self, mat1, mat2, beta, alpha)
