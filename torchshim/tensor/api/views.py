@@ -12,6 +12,7 @@ from ...ops.shape import COPIED
 from ...ops.promotion import c_name, type_name as tensor_type
 from ...ops.registry import T
 from ...ops.views import view_strides
+from .batches import refuse_of_number, window_in_batch
 from .bind import FUNCTIONS, call, function, type_name
 from .signatures import UNSET, guarded
 from ..core.settings import warn_once
@@ -394,20 +395,13 @@ def _squeeze_dims(t, dim):
     if dim is UNSET:
         return range(m.ndim), "SqueezeBackward0"
     if not m.ndim and "transform" in context.modes:
-        _refuse_of_batch(t, dim)
+        refuse_of_number(t, dim)
     if isinstance(dim, (list, tuple)):
         dims = [wrap_dim(d, m.ndim, t) for d in ints(dim, "squeeze", "dim")]
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
         return dims, "SqueezeBackward2"
     return (wrap_dim(integer(dim, "squeeze", "dim"), m.ndim, t),), "SqueezeBackward1"
-
-
-def _refuse_of_batch(t, dim):
-    """torch's error for dimensions of a number in a batch: it takes 0 alone."""
-    dims = dim if isinstance(dim, (list, tuple)) else (dim,)
-    if t._ts_st.value.extra is TRACED and context.modes["transform"][-1].kind == "vmap" and any([d != 0 for d in dims]):
-        raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got {list(dims)}")
 
 
 @function("squeeze")
@@ -495,7 +489,7 @@ def as_strided(input, size, stride, storage_offset=None):
     at = offset_of(input) if storage_offset is None else integer(storage_offset, "as_strided", "storage_offset")
     edge(input)
     if "transform" in context.modes and input._ts_st.value.extra is TRACED:
-        at = _in_batch(input, size, stride, at, storage_offset is not None)
+        at = window_in_batch(input, size, stride, at, storage_offset is not None)
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(n < 0 for n in size):
@@ -505,35 +499,6 @@ def as_strided(input, size, stride, storage_offset=None):
     if at < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {at}")
     return _from_memory(input, size, stride, at)
-
-
-def _in_batch(t, size, stride, at, given):
-    """Where a window on an example of a batch begins in that example; torch counts `given` offsets in the memory of the batch."""
-    start = _start_in_batch(t)
-    if len(size) != len(stride):
-        raise RuntimeError(f"Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size {list(size)} and "
-                           f"stride {list(stride)}")
-    m, first, root = meta(t), offset_of(t), t._ts_st.value.meta
-    at -= start if given else 0
-    end, last = [k + 1 + sum([(n - 1) * s for n, s in zip(ns, ss)]) for k, ns, ss in ((first, m.shape, m.strides), (at, size, stride))]
-    if all(size) and not first <= at <= last <= end:
-        raise RuntimeError(f"result = tensor.as_strided({list(size)}, {list(stride)}, {at + start}) can access memory outside of `tensor`. "
-                           f"`result` can access some memory in range [{at + start}, {last + start}], but `tensor` can only access some "
-                           f"memory in range [{first + start}, {end + start}]. This is not supported inside of vmap, please try to rewrite "
-                           "the `as_strided` call as a sequence of PyTorch view operations")
-    if all(size) and not root.contiguous and not np.isin(
-            memory_views.places_of(size, stride, at), memory_views.places_of(root.shape, root.strides, 0)).all():
-        raise NotImplementedError("as_strided under vmap that reads what lies between the elements of an example")
-    return at
-
-
-def _start_in_batch(t):
-    """Where the memory of an example begins in that of its batch."""
-    for level in reversed(context.modes["transform"]):
-        for example, batch in zip(level.ins, level.given):
-            if example._ts_st is t._ts_st:
-                return offset_of(batch) + (_start_in_batch(batch) if batch._ts_st.value.extra is TRACED else 0)
-    return 0
 
 
 def memory_of(t):
