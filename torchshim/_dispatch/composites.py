@@ -6,6 +6,7 @@ import torchshim as torch
 
 from .. import Tensor
 from ..nn import functional as F
+from ..nn.functional.toplevel import native_dropout
 
 _REDUCTIONS = ("none", "mean", "sum")
 _MODES = ("bilinear", "nearest", "bicubic")
@@ -77,13 +78,6 @@ def _batch_norm_of_batch(input, weight, bias, training, momentum, eps):
         input.var(dims, correction=0) + eps)
 
 
-def _native_dropout(input, p, train):
-    if not train or p == 0:
-        return input.clone(), torch.ones_like(input, dtype=torch.bool)
-    mask = torch.bernoulli(torch.full_like(input, 1 - p))
-    return input * mask * (1 / (1 - p) if p < 1 else 0.0), mask.bool()
-
-
 def _to_device(self, device, dtype, non_blocking=False, copy=False, memory_format=None):
     return _to(self, device=device, dtype=dtype, non_blocking=non_blocking, copy=copy,
                **({} if memory_format is None else {"memory_format": memory_format}))
@@ -109,7 +103,7 @@ KERNELS = {
     "_native_batch_norm_legit_functional": _batch_norm_functional, "_native_batch_norm_legit.no_stats": _batch_norm_of_batch,
     "_native_batch_norm_legit_no_training": lambda input, weight, bias, running_mean, running_var, momentum, eps: (
         F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps), input.new_empty(0), input.new_empty(0)),
-    "native_dropout": _native_dropout,
+    "native_dropout": native_dropout,
     "rms_norm": lambda input, normalized_shape, weight=None, eps=None: F.rms_norm(input, tuple(normalized_shape), weight, eps),
     "dropout": _dropout(F.dropout), "alpha_dropout": _dropout(F.alpha_dropout),
     "dropout_": lambda self, p, train: F.dropout(self, p, train, True),

@@ -1,7 +1,7 @@
 """torch.export: modules' calls as graphs of ATen operators.
 
 `export` traces (`exporting`, `tracing`), an ExportedProgram (`program`) is what it gives; its inputs and outputs are described by
-`graph_signature`, sizes that may differ by `dynamic_shapes`.
+`graph_signature`, sizes that may differ by `dynamic_shapes`. `save` and `load` (`saving`) go by PyTorch's .pt2 archives.
 """
 from __future__ import annotations
 

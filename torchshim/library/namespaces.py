@@ -227,9 +227,10 @@ class Namespace:
         elif self.name == "profiler":
             from ..profiler.ranges import KERNELS
             kernel = KERNELS.get(op)
-        if self.name == "higher_order" and op == "wrap_with_set_grad_enabled":
-            from .._higher_order_ops.wrap import wrap_with_set_grad_enabled as made
-            self.__dict__[op] = made
+        if self.name == "higher_order" and op in ("cond", "wrap_with_set_grad_enabled"):
+            from .._higher_order_ops.cond import cond_op
+            from .._higher_order_ops.wrap import wrap_with_set_grad_enabled
+            made = self.__dict__[op] = cond_op if op == "cond" else wrap_with_set_grad_enabled
             return made
         if kernel is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op}'")

@@ -17,11 +17,12 @@ _CORRUPT = ("PytorchStreamReader failed reading zip archive: failed finding cent
 
 
 class Writer:
-    """An archive written to a file object. `stem` is the folder that all records lie in."""
+    """An archive written to a file object. `stem` is the folder that all records lie in, `version` the record that tells the format's."""
 
-    def __init__(self, file, stem):
+    def __init__(self, file, stem, version=("version", b"3\n")):
         file = file if hasattr(file, "seekable") else _Written(file)
         self.zip, self.stem, self.digest = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED), stem, hashlib.sha256()
+        self.version = version
 
     def write(self, name, data):
         """Add the record `name`; `data` is anything with the buffer protocol."""
@@ -40,7 +41,7 @@ class Writer:
         if kind is not None:
             self.zip.fp = None                 # else it would write its directory when it is collected
             return
-        self.write("version", b"3\n")
+        self.write(*self.version)
         number = str(int.from_bytes(self.digest.digest()[:16], "big")).zfill(40)
         self.write(".data/serialization_id", number.encode())
         self.zip.close()
