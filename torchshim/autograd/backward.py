@@ -621,7 +621,7 @@ def accumulate_grad(leaf, g, mode):
 
 def _own(g, m):
     """A gradient as a leaf with the Meta `m` keeps it, in torch: laid as the leaf, or contiguous if that has gaps."""
-    if 0 not in g.meta.strides and all([n < 2 or s == t for n, s, t in zip(m.shape, g.meta.strides, m.strides)]):
+    if 0 not in g.meta.strides and all([n == 1 or s == t for n, s, t in zip(m.shape, g.meta.strides, m.strides)]):
         return g
     return record(context, CLONE, (T, m.strides if m.dense else contiguous_strides(m.shape)), (g,))[0]
 

@@ -37,7 +37,12 @@ def relu(self):
     return jnp.maximum(0, self)
 
 
-@op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method", functional="inplace",
+def _as_operand(inst, self, *numbers):
+    """The strides of what is written into an empty tensor that is made like the operand."""
+    return kept_strides(self)
+
+
+@op("relu6(Tensor self) -> Tensor", strides=_as_operand, grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method", functional="inplace",
     **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),), by_out="hardtanh")
 def relu6(self):
     """x between 0 and 6."""
@@ -58,7 +63,7 @@ def refuse_empty_range(self, min_val, max_val):
 
 
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward",
-    inplace=True, functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range,
+    inplace=True, functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range, strides=_as_operand,
     rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros", by_out="hardtanh")
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""

@@ -64,6 +64,9 @@ def refuse_zero(self, other, *rest):
     if max(kinds) != 1:
         return None
     if hasattr(other, "dtype"):
+        shapes = reversed(getattr(self, "shape", ())), reversed(other.shape)
+        if any([n != k and n != 1 != k for n, k in zip(*shapes)]):
+            return None                        # refused for this; a check would stay, and fail what comes next
         return (1, HAS_ZERO, _zero_division),
     if not hasattr(self, "dtype"):
         return None                            # two numbers

@@ -10,7 +10,7 @@ import numpy as np
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
 from .common import is_complex, is_float, plus_product
-from .layout import chosen, elementwise_strides
+from .layout import chosen, elementwise_strides, kept_strides
 from .casts import short
 from .partials import Over
 from .registry import op
@@ -286,11 +286,11 @@ def angle(self):
 
 
 # -- tests of single numbers ------------------------------------------------------------------------------------------------
-def test(name, f, doc, check=None, out=True, composed=False):
+def test(name, f, doc, check=None, out=True, composed=False, strides=None):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check, out=out, composed=composed)(body)
+    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check, out=out, composed=composed, strides=strides)(body)
 
 
 def _no_complex_test(message, error=RuntimeError):
@@ -312,7 +312,8 @@ isposinf = test("isposinf", _inexact(lambda x: x == jnp.inf, False), "Whether ea
                 _no_complex_test("isposinf does not support complex inputs."))
 isneginf = test("isneginf", _inexact(lambda x: x == -jnp.inf, False), "Whether each element is -inf.",
                 _no_complex_test("isneginf does not support complex inputs."))
-isreal = test("isreal", lambda x: x.imag == 0 if is_complex(x) else jnp.full(x.shape, True), "Whether the imaginary part is 0.", out=False)
+isreal = test("isreal", lambda x: x.imag == 0 if is_complex(x) else jnp.full(x.shape, True), "Whether the imaginary part is 0.", out=False,
+              strides=lambda inst, x: elementwise_strides([x], x.shape) if x.dtype.kind == "c" else kept_strides(x))
 signbit = test("signbit", lambda x: jnp.signbit(x) if is_float(x) else jnp.full(x.shape, False) if x.dtype == jnp.bool_ else x < 0,
                "Whether the sign bit is set.", _no_complex_test("signbit is not implemented for complex tensors.", NotImplementedError))
 

@@ -248,18 +248,12 @@ def _code(op, first, inplace, with_out, flag):
     return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
-def kept_of_nothing(op, method, dtype):
-    """torch's error for a keepdim without a dim."""
-    name = op.full_name
-    if dtype is not None and (method or name != "mean"):
-        return TypeError(f"{name}() missing 1 required positional arguments: \"dim\"")
-    given = ["keepdim=bool"] if dtype is None else ["dtype=torch.dtype", "keepdim=bool"]
-    given = ", ".join(given) + ", " if method else ", ".join(["Tensor", *given])
-    subject, out = ("", "") if method else ("Tensor input, ", ", Tensor out = None")
-    dims = "int dim" if name == "prod" else "tuple of ints dim"
-    return TypeError(f"{name}() received an invalid combination of arguments - got ({given}), but expected one of:\n"
-                     f" * ({subject}*, torch.dtype dtype = None{out if name == 'mean' else ''})\n"
-                     f" * ({subject}{dims}, bool keepdim = False, *, torch.dtype dtype = None{out})\n")
+def undirected(op, name, args, method, given, out):
+    """Refuse a call without `dim` but with what torch has only beside one: a keepdim, or with most of these operators `out=`. given: the
+    keepdim and the dtype."""
+    if given["keepdim"] is not UNSET or out is not None and op.full_name != "mean":
+        kwargs = {k: x for k, x in (*given.items(), ("out", out)) if x is not UNSET and x is not None or k == "keepdim" and x is None}
+        raise no_overload(name, op, args, method, True, kwargs)
 
 
 def old_form(op, name, given, method, inplace, out):
@@ -318,11 +312,17 @@ def _source(op, first, inplace, with_out, flag):
             aliases += "    if keepdims is not _unset: keepdim = keepdims\n"
     if op.full_name in KEPT_ALONG:
         sig[names.index("dim")] = "dim=_unset"
-        aliases += "    if dim is _unset:\n        dim = None\n"
-        aliases += f"        if keepdim is not False: raise kept_of_nothing(_op, {first == 'self'}, dtype)\n"
-        if not op.params[names.index("dim")].is_list:                  # one dimension, which must be said
+        sig[names.index("keepdim")] = "keepdim=_unset"
+        given = "()" if first == "self" else "(input,)"
+        condition, out = ("keepdim is not _unset or out is not None", "out") if with_out else ("keepdim is not _unset", "None")
+        aliases += f"    if dim is _unset:\n        dim = None\n        if {condition}:\n"
+        aliases += f"            undirected(_op, _name, {given}, {first == 'self'}, dict(keepdim=keepdim, dtype=dtype), {out})\n"
+        aliases += "        keepdim = False\n    else:\n        if keepdim is _unset: keepdim = False\n"
+        if op.params[names.index("dim")].is_list:
+            aliases += "        if dim is None: dim = ()\n"           # a history of its own
+        else:                                                          # one dimension, which must be said
             given = "None" if first == "self" else "input, None"
-            aliases += f"    elif dim is None: raise no_overload(_name, _op, ({given},), {first == 'self'}, {with_out})\n"
+            aliases += f"        if dim is None: raise no_overload(_name, _op, ({given},), {first == 'self'}, {with_out})\n"
     if flag:
         sig.append("inplace=False")
     if with_out:
@@ -435,7 +435,7 @@ _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "appl
            "apply_number": apply_number, "apply_scaled": apply_scaled, "apply": apply, "inplace1": inplace1, "inplace2": inplace2,
            "inplace_number": inplace_number, "inplace_scaled": inplace_scaled,
            "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form,
-           "kept_of_nothing": kept_of_nothing, "no_overload": no_overload, "foreign": foreign, "refused_by_operator": refused_by_operator,
+           "undirected": undirected, "no_overload": no_overload, "foreign": foreign, "refused_by_operator": refused_by_operator,
            "history_first": history_first, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 
 

@@ -420,11 +420,11 @@ def _gathered(overload, args):
     return args
 
 
-def no_overload(name, op, given, method, out):
+def no_overload(name, op, given, method, out, kwargs=None):
     """What to raise where all arguments are known to fit none of torch's signatures."""
     known = name.removesuffix("_")
     overloads = _overloads(known, method, out) if known in NAMES else [Overload(op, None, method, out)]
-    return refused(name, overloads, given, {})
+    return refused(name, overloads, given, kwargs or {})
 
 
 def refused_by_operator(op, name, args, method, out, given_out=None):
