@@ -69,3 +69,26 @@ def test_entropies_of_logits_of_several_dtypes_are_computed_step_by_step_into_th
     y.sum().backward()
     assert (y.dtype, y.grad_fn.name()) == (target.dtype, "BinaryCrossEntropyWithLogitsBackward0")
     assert (y.flatten().tolist(), x.grad.flatten().tolist(), target.grad.flatten().tolist()) == (loss, of_input, of_target)
+
+
+@pytest.mark.parametrize("dtype, weighted, reduction, smoothing, loss, grad", [
+    ("bfloat16", False, "mean", 0.0, 2.046875, [-0.04833984375, 0.021728515625, 0.026611328125, 0.04541015625, -0.046875, 0.00168609619140625]),
+    ("bfloat16", True, "mean", 0.1, 2.03125, [-0.0191650390625, 0.0079345703125, 0.01123046875, 0.0673828125, -0.06787109375, 0.0008544921875]),
+    ("bfloat16", True, "sum", 0.0, 28.5, [-0.291015625, 0.130859375, 0.16015625, 1.0, -1.03125, 0.037109375]),
+    ("float16", False, "sum", 0.1, 40.59375, [-0.8984375, 0.39990234375, 0.49853515625, 0.8720703125, -0.8720703125, 2.6881694793701172e-05]),
+    ("float16", True, "mean", 0.0, 2.025390625,
+     [-0.0206756591796875, 0.00928497314453125, 0.0113983154296875, 0.07110595703125, -0.07373046875, 0.002620697021484375])])
+def test_cross_entropy_adds_sixteen_rounded_losses_at_a_time(dtype, weighted, reduction, smoothing, loss, grad):
+    d = getattr(torch, dtype)
+    x = (torch.arange(60.).reshape(20, 3).sin() * 3).to(d).requires_grad_()
+    weight = torch.tensor([.3, 1.1, .7]).to(d) if weighted else None
+    made = F.cross_entropy(x, torch.arange(20) * 7 % 3, weight, reduction=reduction, label_smoothing=smoothing)
+    made.backward()
+    assert made.item() == loss and x.grad[:2].flatten().tolist() == grad
+
+
+def test_losses_of_planes_are_added_alike():
+    x = (torch.arange(60.).reshape(20, 3).sin() * 3).T.reshape(1, 3, 4, 5).bfloat16()
+    target = (torch.arange(20) * 7 % 3).reshape(1, 4, 5)
+    assert F.nll_loss(x, target).item() == -0.109375
+    assert F.nll_loss(x, target, torch.tensor([.3, 1.1, .7]).bfloat16(), reduction="sum").item() == -1.6640625

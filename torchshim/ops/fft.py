@@ -14,6 +14,7 @@ import numpy as np
 from ..engine import contiguous_strides
 from ..engine.interpret import spectra
 from . import promotion as P
+from .layout import kept_strides
 from .registry import op
 
 DECLARED = dict(function=False, method=False)
@@ -42,12 +43,18 @@ def scaled(x, scale, n):
     return x if scale == "none" or not x.size else x * np.asarray(1 / (n if scale == "n" else math.sqrt(n)), x.real.dtype)
 
 
+def _given(m, dims, sizes, kind):
+    """The strides of what is transformed: the operand's, or those of a copy that was padded, or cast to dtypes of that kind."""
+    if any([n > m.shape[d] for d, n in zip(dims, sizes)]) or not m.numel:
+        return contiguous_strides(m.shape)
+    return kept_strides(m) if P.kind_of(m.dtype) < kind else m.strides
+
+
 def transform_strides(sort):
     """torch's layout of a transform: the dimensions that are transformed move innermost. `sort` orders these by stride."""
     def strides(inst, m, dims, sizes, *_):
         out = inst.out_metas[0]
-        padded = any(n > m.shape[d] for d, n in zip(dims, sizes))
-        given = contiguous_strides(m.shape) if padded or not m.numel else m.strides
+        given = _given(m, dims, sizes, 3)
         if sort:
             dims = sorted(dims, key=lambda d: -given[d])
         elif len(dims) > 1:                    # all but the last are transformed before
@@ -113,7 +120,7 @@ def fft_c2c(self, dim, s, scale, forward):
 
 def _last_kept(inst, m, dims, sizes, *rest):
     """The last dimension stays last, the others are ordered by stride."""
-    strides = contiguous_strides(m.shape) if any(n > m.shape[d] for d, n in zip(dims, sizes)) else m.strides
+    strides = _given(m, dims, sizes, 2)
     dims = sorted(dims[:-1], key=lambda d: -strides[d]) + list(dims[-1:])
     out = inst.out_metas[0]
     order = sorted((d for d in range(m.ndim) if d not in dims), key=lambda d: -strides[d]) + dims

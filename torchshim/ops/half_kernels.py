@@ -12,7 +12,7 @@ from . import promotion as P
 _HAS = frozenset("""
     abs absolute add addcmul all any as_strided_scatter block_diag cat clone complex conj_physical constant_pad_nd convolution copy
     count_nonzero diag_embed diagonal_copy diff dist embedding eq fill index index_add index_copy index_fill index_put index_reduce
-    index_select isclose isfinite isinf isnan isreal kron l1_loss linalg_nonfinite linalg_vector_norm masked_fill masked_select
+    index_select isclose isfinite isinf isnan isreal kron l1_loss linalg_nan linalg_nonfinite linalg_vector_norm masked_fill masked_select
     more_than mul ne
     neg norm outer outside
     pad_sequence repeat roll rsub sgn stack std std_mean sub tril triu unsafe_view var var_mean where zero""".split())

@@ -105,6 +105,17 @@ def channels_last_strides(shape):
     return tuple(strides)
 
 
+def as_row(m):
+    """The Meta of sequences (N, C, L) as torch's kernels of images see them: (N, C, 1, L)."""
+    return meta_of((*m.shape[:-1], 1, m.shape[-1]), m.dtype, m.device, (*m.strides[:-1], m.shape[-1] * m.strides[-1], m.strides[-1]))
+
+
+def row_strides(shape):
+    """The strides of sequences (N, C, L) whose images (N, C, 1, L) are channels_last."""
+    n, c, _, l = channels_last_strides((*shape[:-1], 1, shape[-1]))
+    return n, c, l
+
+
 def lies_channels_last(m):
     """Whether a Meta's strides descend as those of a channels_last tensor do: what torch infers a format from."""
     return m.ndim in (4, 5) and _descends(m, [1] + list(range(m.ndim - 1, 1, -1)) + [0])

@@ -38,8 +38,14 @@ def _log_sum_exp_jvp(axes, keepdim, half, primals, tangents):
     return out, jnp.sum(weight * t, axes, keepdims=keepdim)
 
 
+def _refuse_no_dims(self, dim, keepdim):
+    """Without dimensions torch keeps them all while it computes, and looks at the result's shape afterwards."""
+    if dim == () and not keepdim and self.ndim and self.numel:
+        raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {[1] * self.ndim}")
+
+
 @op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0", aliases=("special.logsumexp",),
-    saves=("self", "result"), by_out="logsumexp")
+    saves=("self", "result"), by_out="logsumexp", check=_refuse_no_dims)
 def logsumexp(self, dim, keepdim):
     """log of the sum of the exponentials along dimensions."""
     x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)

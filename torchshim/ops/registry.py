@@ -578,10 +578,14 @@ class InplaceOp(Operator):
     def bound(self, base, target):
         made = base.out_metas[0]
         self.check_shape(made.shape, target.shape)
+        asked = base.layout[-1] if self.op.out == "dtype" else None
+        if asked is not None and asked != target.dtype:
+            raise RuntimeError(f"Bad in-place call: input tensor dtype {P.cpp_name(target.dtype)} and output tensor dtype "
+                               f"{P.cpp_name(asked)} should match")
         if self.op.out == "dtype" and target.dtype == np.bool_:        # the scans, which run in the target's own dtype
             if target.numel and target.shape:
                 raise NotImplementedError(f"\"{self.op.name}_out_cpu\" not implemented for 'Bool'")
-        else:
+        elif self.op.out != "dtype":
             self.check_cast(made.dtype, target.dtype, base.layout)
         if P.kind_of(target.dtype) == 3 and P.kind_of(made.dtype) == 2 and self.op.promote is None:
             raise RuntimeError(f"In-place {'abs' if self.op.name == 'absolute' else self.op.name} is not supported for complex tensors.")

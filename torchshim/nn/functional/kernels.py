@@ -52,7 +52,7 @@ def native_batch_norm_legit(input, weight, bias, *rest):
     """(batch_norm, the means and 1 / standard deviations of a training batch, else nothing): input, weight, bias, running_mean and
     running_var (written; or neither of them), training, momentum, eps."""
     running_mean, running_var, training, momentum, eps = rest if len(rest) == 5 else (None, None, *rest)
-    out = norms.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    out = norms._by_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return out, input.new_zeros((0,)), input.new_zeros((0,))
     x, others = input.detach(), [d for d in range(input.ndim) if d != 1]

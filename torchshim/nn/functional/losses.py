@@ -58,6 +58,13 @@ _NOT_PROBABILITIES = {what: lambda _, what=what: RuntimeError(f"all elements of 
                       for what in ("input", "target")}
 
 
+def _index(x):
+    """A class number in the form that torch's operators take."""
+    if isinstance(x, (bool, np.bool_)) or not hasattr(x, "__index__"):
+        raise TypeError("ignore_index must be int")
+    return x.__index__()
+
+
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
     """Cross entropy between logits and targets.
 
@@ -66,6 +73,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     """
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         reduction = reduction_of(reduction, size_average, reduce)
+    if ignore_index.__class__ is not int:
+        ignore_index = _index(ignore_index)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     m, tm = input._ts_meta, target._ts_meta
@@ -116,6 +125,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     """Negative log-likelihood: minus the log-probability (in `input`) of each target class."""
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         reduction = reduction_of(reduction, size_average, reduce)
+    if ignore_index.__class__ is not int:
+        ignore_index = _index(ignore_index)
     m, tm = input._ts_meta, target._ts_meta
     if m.ndim == 2 and weight is None and tm.dtype == P.int64 and tm.shape == m.shape[:1] and P.kind_of(m.dtype) == 2:
         _check_targets(target, m.shape[1], ignore_index)

@@ -70,6 +70,14 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         raise IndexError("tuple index out of range")
     if training and math.prod(m.shape[:1] + m.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    if training and eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    return _by_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _by_channels(input, running_mean, running_var, weight, bias, training, momentum, eps):
+    """What the function hands on to."""
+    m = input._ts_meta
     if not m.numel:                            # a history, and no more
         out = input.clone() if weight is None else input.clone() * weight.select(0, 0)
         return out if bias is None else out + bias.select(0, 0)
@@ -122,7 +130,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     def tiled(t):
         return None if t is None else t.repeat(n)
     mean, var = tiled(running_mean), tiled(running_var)
-    y = batch_norm(input.contiguous().view(1, n * c, *rest), mean, var, tiled(weight), tiled(bias), use_input_stats, momentum, eps)
+    y = _by_channels(input.contiguous().view(1, n * c, *rest), mean, var, tiled(weight), tiled(bias), use_input_stats, momentum, eps)
     if use_input_stats:
         for running, many in ((running_mean, mean), (running_var, var)):
             if running is not None:

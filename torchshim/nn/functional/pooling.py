@@ -8,6 +8,7 @@ import numpy as np
 from ...engine import context
 from ...ops import promotion as P
 from ...ops.common import size_at
+from ...ops.layout import as_row
 from ...ops.nn import pooling as ops
 from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
@@ -251,6 +252,8 @@ def _targets(name, input, output_size, dims):
     if dims > 1 and not isinstance(output_size, int) and len(input.shape) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
+    if any([n.__class__ is bool or n is None and dims == 1 for n in given]):
+        raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints")
     if len(given) != dims:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})" if dims == 1 else
                            f"{name}: output_size must be {dims}" if "avg" in name else
@@ -276,7 +279,8 @@ def _check_adaptive(name, input, target, kernel, colon):
     # a kernel is asked where there are results, or their gradient is wanted
     some = 0 not in target and 0 not in shape or (not averages or dims == 3) and (wants or 0 not in target)
     if of != 2 and some:
-        kernel += "_channels_last" * (dims == 2 and lies_channels_last(input._ts_meta))
+        kernel += "_channels_last" * (dims == 2 and lies_channels_last(input._ts_meta)
+                                      or dims == 1 and len(shape) == 3 and lies_channels_last(as_row(input._ts_meta)))
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     if wants and averages:
         raise RuntimeError("_adaptive_avg_pool2d does not support automatic differentiation for outputs with complex dtype.")
@@ -295,7 +299,7 @@ def _adaptive_avg(dims, input, output_size):
         _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
     else:                                      # a mean, which refuses less
         if dims == 1:
-            return input.unsqueeze(-2).mean((-2, -1), True).squeeze(-2)
+            return _adaptive_avg(2, input.unsqueeze(-2), (1, 1)).squeeze(-2)
         made = input.mean(tuple(range(-dims, 0)), True)
         if input.dim() == dims + 2 and lies_channels_last(input._ts_meta):          # and so does what has a single place
             c = made.shape[1]

@@ -66,8 +66,9 @@ _ENDS = {
     "layer_norm": "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     "rms_norm": "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> Tensor",
     "group_norm": "group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, float eps) -> Tensor",
-    "cross_entropy": "cross_entropy_loss(Tensor input, Tensor target, Tensor? weight) -> Tensor",
-    "nll_loss": "nll_loss_nd(Tensor input, Tensor target, Tensor? weight) -> Tensor",
+    "cross_entropy": "cross_entropy_loss(Tensor input, Tensor target, Tensor? weight, str reduction, int ignore_index, "
+                     "float label_smoothing) -> Tensor",
+    "nll_loss": "nll_loss_nd(Tensor input, Tensor target, Tensor? weight, str reduction, int ignore_index) -> Tensor",
     "kl_div": "kl_div" + _LOSS,
     "binary_cross_entropy_with_logits": "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight, "
                                         "Tensor? pos_weight) -> Tensor",

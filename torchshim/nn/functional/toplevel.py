@@ -62,7 +62,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 @function(method=False)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """As nn.functional.batch_norm."""
-    return N.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return N._by_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 @function(method=False)
@@ -258,7 +258,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 @function(method=False, out=True)
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """(batch_norm, mean, 1 / standard deviation) of the batch; the last two are empty when the running statistics are used."""
-    out = N.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    out = N._by_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
     x = input.detach()
     if not training:
         x = x if weight is None else weight.detach()

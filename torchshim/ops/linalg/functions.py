@@ -115,7 +115,7 @@ def exponential(A):
     return jnp.where(halvings > _SQUARINGS, jnp.nan, made)
 
 
-@op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, grad="LinalgMatrixExpBackward0", grad_back="Slice", twice="zeros")
+@op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, out=False, grad="LinalgMatrixExpBackward0", grad_back="Slice", twice="zeros")
 def linalg_matrix_exp(self):
     """The exponential of a matrix."""
     inexact("linalg.matrix_exp", self)

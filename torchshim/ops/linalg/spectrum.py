@@ -217,6 +217,13 @@ def linalg_nonfinite(A):
     return ~jnp.isfinite(A).all()
 
 
+@op("linalg_nan(Tensor A) -> Tensor", **DECLARED)
+def linalg_nan(A):
+    """The number of the first matrix that holds a nan, from 1; 0 if none does."""
+    found = jnp.isnan(A).any((-2, -1)).ravel()
+    return jnp.where(found.any(), 1 + jnp.argmax(found), 0)
+
+
 # -- ranks and pseudo-inverses ------------------------------------------------------------------------------------------------------
 def tolerance(A, largest, atol, rtol):
     """The threshold below which singular values count as zero."""

@@ -10,7 +10,7 @@ from ...engine import Reads
 from ...engine.interpret import convolve
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last, plain
+from ..layout import as_row, channels_last_strides, lies_channels_last, plain, row_strides
 from ..registry import op
 
 
@@ -152,6 +152,8 @@ def _kernel(size, stride, padding, dilation, transposed):
 def _strides(inst, input, weight, *rest):
     """channels_last where the input or the weight lies so and torch's kernel keeps it."""
     m = inst.out_metas[0]
+    if m.ndim == 3:                            # the input is made contiguous before
+        return row_strides(m.shape) if lies_channels_last(as_row(weight)) else None
     if m.ndim != 4 and m.ndim != 5 or not (lies_channels_last(input) or lies_channels_last(weight)):
         return None
     if m.dtype == P.float64 and m.ndim == 5:
@@ -163,7 +165,7 @@ def _lie(inst, plan, saved, cts):
     """Gradients lie as the result does, channels_last or contiguous; of a complex convolution, made of real parts, they are contiguous."""
     if P.kind_of(inst.out_metas[0].dtype) == 3 or 0 in inst.out_metas[0].shape or _strides(inst, *inst.in_metas) is None:
         return plain(inst, plan, saved, cts)
-    return tuple([channels_last_strides(m.shape) if m.ndim > 1 else None for m in [inst.in_metas[i] for i in plan.needs]])
+    return tuple([None if m.ndim < 2 else row_strides(m.shape) if m.ndim == 3 else channels_last_strides(m.shape) for m in [inst.in_metas[i] for i in plan.needs]])
 
 
 def _name(inst):

@@ -112,7 +112,33 @@ def check_classes(x, target, weight, spatial_name=""):
             raise RuntimeError(f"expected scalar type {P.c_name(x.dtype)} but found {P.c_name(weight.dtype)}")
 
 
-def _nll(logp, target, weight, reduction, ignore_index, smoothing=None):
+def _in_sixteens(values, half):
+    """The sum of half numbers as torch's kernel makes it: one after the other, sixteen at a time, then sixteen of these sums, and so on,
+    each step rounded. The first number is added last."""
+    def in_turn(rows):
+        total = jnp.zeros(rows.shape[:1], rows.dtype)
+        for k in range(rows.shape[1]):
+            total = short(total + rows[:, k], half)
+        return total
+    first, rest, total = values.ravel()[:1], values.ravel()[1:], jnp.zeros((1,), values.dtype)
+    while rest.shape[0]:
+        whole = rest.shape[0] // 16 * 16
+        total = short(total + in_turn(rest[None, whole:]), half)
+        rest = in_turn(rest[:whole].reshape(-1, 16))
+    return jnp.sum(short(total + first, half))
+
+
+def _rounded_nll(losses, w, weighted, reduction, half):
+    """The reduced loss with the rounding of torch's kernels of half types, of whose order the gradient does not know."""
+    each = jax.lax.stop_gradient(losses)
+    made, loss = _in_sixteens(each, half), short(jnp.sum(losses), half)
+    if reduction == "mean":
+        total = _in_sixteens(w, half) if weighted else short(jnp.sum(w), half)
+        made, loss = short(made / total, half), loss / total
+    return loss + (made - jax.lax.stop_gradient(loss))
+
+
+def _nll(logp, target, weight, reduction, ignore_index, smoothing=None, half=None):
     """Negative log-likelihood from log-probabilities; `smoothing` mixes in the mean over classes."""
     dim = _class_dim(logp)
     n = logp.shape[dim]
@@ -132,20 +158,25 @@ def _nll(logp, target, weight, reduction, ignore_index, smoothing=None):
     else:
         shape_w = weight.astype(logp.dtype).reshape(classes.shape)
         w = of_target(jnp.broadcast_to(shape_w, logp.shape)) * kept
-    loss = -of_target(logp) * jnp.where(kept, w, 0)
+    loss = -of_target(short(logp, half)) * jnp.where(kept, w, 0)
     loss = jnp.where(kept, loss, 0)
-    total = jnp.sum(w)
+    loss, total = short(loss, half), jnp.sum(w)
+    if reduction != "none":
+        if half is not None and loss.size:
+            loss = _rounded_nll(loss, w, weight is not None, reduction, half)
+        else:
+            loss = jnp.sum(loss) / total if reduction == "mean" else jnp.sum(loss)
     if smoothing is None:
-        return loss if reduction == "none" else jnp.sum(loss) / total if reduction == "mean" else jnp.sum(loss)
+        return loss
     s = smoothing.astype(logp.dtype)
-    smooth = -jnp.sum(logp if shape_w is None else logp * shape_w, dim)
+    logp = short(logp, half)
+    smooth = short(-jnp.sum(logp if shape_w is None else short(logp * shape_w, half), dim), half)
     smooth = jnp.where(kept, smooth, 0)
-    if reduction == "none":
-        return (1 - s) * loss + s / n * smooth
-    if reduction == "sum":
-        return (1 - s) * jnp.sum(loss) + s / n * jnp.sum(smooth)
-    # torch divides the smooth part by the weights of the targets, or by the number of targets that count
-    return (1 - s) * (jnp.sum(loss) / total) + s / n * (jnp.sum(smooth) / total)
+    if reduction == "mean":                    # torch divides by the weights of the targets, or by the number of targets that count
+        smooth = jnp.sum(smooth) / total if weight is None else short(jnp.sum(smooth), half) / short(total, half)
+    elif reduction == "sum":
+        smooth = jnp.sum(smooth)
+    return short((1 - s) * short(loss, half), half) + short(s / n * short(smooth, half), half)
 
 
 def _nll_name(inst):
@@ -212,7 +243,7 @@ def _refuse_planes(inst, needs):
     method=False, twice="zeros", grad_back=kernel_back, host=_nll_on_host, host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
-    return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
+    return _nll(wide(self), target, weight, reduction, ignore_index, half=half_of(self.dtype)).astype(self.dtype)
 
 
 nll_loss.edges = (0,)                      # the classes and their weights have no place in the graph
@@ -242,8 +273,9 @@ def _cross_entropy_back_on_host(inst, plan):
 def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
     """nll_loss of log_softmax, for class numbers."""
     x = wide(self)
-    logp = log_softmax_of(x, _class_dim(x), half_of(self.dtype))
-    return _nll(logp, target, weight, reduction, ignore_index, label_smoothing).astype(self.dtype)
+    half = half_of(self.dtype)
+    logp = short(log_softmax_of(x, _class_dim(x), half), half)         # as what has a gradient of its own, which is rounded too
+    return _nll(logp, target, weight, reduction, ignore_index, label_smoothing, half).astype(self.dtype)
 
 
 @op("cross_entropy_soft(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float? label_smoothing=None) -> Tensor",

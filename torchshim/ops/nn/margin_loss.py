@@ -36,9 +36,14 @@ def _clamp_min_jvp(primals, tangents):
     return _clamp_min(primals[0]), jnp.where(primals[0] >= 0, tangents[0], 0)
 
 
+def _as_chosen(inst, x, target, *rest):
+    """The strides of what the target chooses, whose layout comes first."""
+    return _LOSS["strides"](inst, target, x)
+
+
 @op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
     seen=_nothing_itself, grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_hinge, nondiff=("target",),
-    twice="compared", **{**_LOSS, "promote": None})
+    twice="compared", **{**_LOSS, "promote": None, "strides": _as_chosen})
 def hinge_embedding_loss(self, target, margin, reduction):
     """self where target is 1, max(0, margin - self) where it is -1; all of it, the margin too, in the dtype of self."""
     d = self.dtype

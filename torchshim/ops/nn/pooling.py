@@ -17,7 +17,7 @@ from ...engine import Reads
 from ...engine.interpret import build, fused
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, kept_strides, lies_channels_last, not_channels_last
+from ..layout import as_operands, as_row, channels_last_strides, kept_strides, lies_channels_last, not_channels_last, row_strides
 from ..registry import kernel_back, op
 
 _UNROLLED = 16             # windows up to this length are read element by element
@@ -36,6 +36,9 @@ def _strides(inst, self, *rest):
         last = channels_last_strides((1, *self.shape))[1:]
         kept = all([n == 1 or s == k for n, s, k in zip(self.shape, self.strides, last)]) and not self.contiguous
         return tuple([channels_last_strides((1, *m.shape))[1:] for m in inst.out_metas]) if kept else None
+    if dims == 1:                              # torch's kernels are those of images, but for max_pool alone
+        kept = self.ndim == 3 and inst.op is not max_pool and lies_channels_last(as_row(self))
+        return tuple([row_strides(m.shape) for m in inst.out_metas]) if kept else None
     kept = self.ndim == dims + 2 and (dims < 3 or volumes) and lies_channels_last(self)
     return tuple([channels_last_strides(m.shape) for m in inst.out_metas]) if kept else None
 
@@ -174,6 +177,15 @@ def _as_rows(inst):
     return {0: (*shape[:-1], 1, shape[-1])} if dims == 1 else {}
 
 
+def _lie_as_rows(inst):
+    m = inst.in_metas[0]
+    return (row_strides(m.shape) if m.ndim == 3 and lies_channels_last(as_row(m)) else None,)
+
+
+def _lie_max(inst, plan, saved, cts):
+    return _lie_as_rows(inst) if len(inst.layout[1]) == 1 else as_operands(inst, plan, saved, cts)
+
+
 @op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
     grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
     function=False, method=False, plain_gradients=not_channels_last, host=_max_on_host)
@@ -185,7 +197,7 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides,
     check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", grad_back=kernel_back,
-    plain_gradients=not_channels_last,
+    plain_gradients=not_channels_last, lie=_lie_max,
     saves=("self", "result1"), seen=_as_rows, host=_max_on_host, host_back=_max_back_on_host, results=_max_results, weight=_max_weight,
     reads=_max_reads)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -252,6 +264,8 @@ _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 def _lie(inst, plan, saved, cts):
     """Over three dimensions the gradient is contiguous, else channels_last where the input is."""
+    if len(inst.layout[1]) == 1:
+        return _lie_as_rows(inst)
     return tuple([None if len(inst.layout[1]) == 3 or not_channels_last(m) else kept_strides(m) for m in inst.in_metas[:len(plan.needs)]])
 
 

@@ -20,7 +20,7 @@ from .signatures import UNSET, ask_parser, guarded
 from .views import ints, warn_once
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
-from ..core.dispatch import wrap
+from ..core.dispatch import wrap, wrapped
 from ..core.dtype import FROM_NP, get_default_dtype, np_dtype
 from ..core.handle import TensorBase, read
 from ..core.memory_format import check_format, preserve_format, strides_for
@@ -552,6 +552,8 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     """A 0-d tensor of the default floating dtype."""
     if s.__class__ not in (int, float, bool, complex):
         ask_parser("scalar_tensor", (s,), {})
+    elif s.__class__ is int:
+        wrapped(s)
     return tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 

@@ -102,6 +102,8 @@ def _within(index, n, d, kind=RuntimeError, prefix=""):
 @looked_up
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements that `index` names along a dimension."""
+    if sparse_grad.__class__ is not bool:
+        raise TypeError("gather(): argument 'sparse_grad' must be bool")
     m = meta(input)
     edge(input)                                # a view that lost its history says so before anything else
     d = wrap_dim(integer(dim, "gather", "dim"), m.ndim)
@@ -589,6 +591,10 @@ def _index_put(inplace, self, indices, values, accumulate=False):
         raise RuntimeError("sym_strides() called on an undefined Tensor")
     tensors, layout = _index_list(self, picks)
     values = _same_device(self, values)
+    if len(picks) == 1 and meta(values).numel == 1 and not accumulate:         # torch fills with one value, which asks for a bool mask
+        mask, = [meta(x) for x in picks.values()]
+        if mask.dtype == np.uint8 and mask.numel > 1:
+            I._check_mask(meta(self), mask)
     if len(picks) == 1 and meta(values).numel == 1 and not meta(values).ndim and _is_mask(meta(next(iter(picks.values())))):
         values = values.to(self.dtype)
     if inplace:

@@ -22,6 +22,7 @@ from .reduction import as_int, need_tensor
 from .signatures import ask_parser
 from .undefined import undefined
 from .views import warn_once
+from ..core.memory_format import contiguous_format
 from ..core.handle import TensorBase, edge, look, read
 
 linalg = dict(method=False, namespace="linalg", out=True)
@@ -65,15 +66,23 @@ def _zero_pivot(name):
                              "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
 
 
-def finite(A, text, error=_LinAlgError):
-    """Have torch's error raised at the next look if the matrix holds inf or nan."""
+def _expect(A, found, error):
+    """Have `error(number)` raised at the next look if the operator `found` finds something in the matrices, which gives that number."""
     v = read(A)
     if v.extra is not TRACED and v.meta.device != "meta" and A.numel():
-        flag(read(call(spectrum.linalg_nonfinite, (A.detach(),))), v, lambda _: error(text), "matrix")
+        flag(read(call(found, (A.detach(),))), v, error, "matrix")
+
+
+def _finite_eig(A):
+    _expect(A, spectrum.linalg_nonfinite, lambda _: RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs."))
 
 
 def _finite_svd(A):
-    finite(A, "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+    """Infinities make its results nan."""
+    def error(k):
+        which = f"(Batch element {k - 1}): " if A.ndim > 2 else ""
+        return _LinAlgError(f"linalg.svd: {which}The algorithm failed to converge because the input matrix contained non-finite values.")
+    _expect(A, spectrum.linalg_nan, error)
 
 
 # -- factorizations --------------------------------------------------------------------------------------------------------------
@@ -242,7 +251,6 @@ def _zero_block(name):
 
 
 # -- spectra -------------------------------------------------------------------------------------------------------------------------
-_EIG_TEXT = "torch.linalg.eig: input tensor should not contain infs or NaNs."
 
 
 @function(**linalg)
@@ -250,7 +258,7 @@ def eig(input):
     """(eigenvalues, eigenvectors) of square matrices, complex."""
     need_tensor("linalg_eig", input)
     made = return_types.linalg_eig(call(spectrum.linalg_eig, (input,)))
-    finite(input, _EIG_TEXT, RuntimeError)
+    _finite_eig(input)
     return made
 
 
@@ -259,7 +267,7 @@ def eigvals(input):
     """The complex eigenvalues of square matrices."""
     need_tensor("linalg_eigvals", input)
     made = call(spectrum.linalg_eigvals, (input,))
-    finite(input, _EIG_TEXT, RuntimeError)
+    _finite_eig(input)
     return made
 
 
@@ -455,11 +463,13 @@ def matrix_power(input, n):
     C.square("linalg.matrix_power", input)
     if n == 0:
         from .ranges import eye
-        return input.clone().copy_(eye(input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape))
+        return input.clone(memory_format=contiguous_format).copy_(eye(input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape))
+    if n == -1:
+        return inv(input)
+    if n == 1:
+        return input.clone(memory_format=contiguous_format)
     if n < 0:
         input, n = inv(input), -n
-    if n == 1:
-        return input.clone()
     power, square = None, input
     while n:
         if n & 1:

@@ -72,7 +72,7 @@ _SAME = {
 }
 
 #: Operators that copy their result into what they have resized, which does not lie as that.
-_CONTIGUOUS = {"cholesky", "cholesky_solve", "linalg_tensorinv"}
+_CONTIGUOUS = {"cholesky", "cholesky_solve", "linalg_tensorinv", "quantile", "nanquantile", "kron"}
 
 #: How the names of those begin that themselves ask where an out tensor is; for others what copies into it does.
 _OWN_DEVICE = "linalg_", "gather", "max", "min"
@@ -246,6 +246,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part,
     or of one that is in SHARED."""
     rule = rule_of(name) if rule is None else rule
+    if name in _TENSOR_FIRST and operands and not isinstance(operands[0], TensorBase):
+        raise TypeError(f"{name}(): a number comes first")     # the caller tells torch's signatures
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
@@ -320,7 +322,7 @@ def _resized(out, result, name):
     """Give `out` the shape of the result, and what that holds. All of it counts as one write."""
     from .views import bump_version
     out.resize_(result.shape)
-    strides = meta(out).strides if name in _CONTIGUOUS else meta(result).strides
+    strides = meta(out).strides if name in _CONTIGUOUS or name.startswith("fft_") and name != "fft_ihfft" else meta(result).strides
     if strides != meta(out).strides:           # an output that is made anew lies as the result would
         span = 1 + sum([(n - 1) * s for n, s in zip(result.shape, strides)]) if result.numel() else 0
         if span > result.numel():              # with gaps
@@ -398,6 +400,8 @@ _OF_TWO = {"max.other": "maximum", "min.other": "minimum"}
 #: Whose out tensor is looked at before histories are.
 _LOOKED_AT_FIRST = frozenset("""any all argmax argmin nonzero isin multinomial isneginf isposinf signbit searchsorted bucketize
     linalg_multi_dot chain_matmul linalg_matrix_power matrix_power""".split())
+#: Whose signatures with a number first have no out=.
+_TENSOR_FIRST = frozenset("remainder bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split())
 #: That compute a result and copy it, which is followed.
 _COPIED = frozenset("linalg_norm linalg_matrix_norm linalg_cond quantile nanquantile".split())
 #: Of whose out= forms torch's autograd knows nothing: by the name that it calls them, what they write has a history that leads nowhere.

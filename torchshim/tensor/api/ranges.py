@@ -8,7 +8,7 @@ import numpy as np
 from ...engine import warn
 from ...ops import promotion as P
 from ...ops.creation import ARANGE, EYE, LINSPACE, LOGSPACE
-from .bind import function, type_name
+from .bind import UNSET, function, type_name
 from .creation import check_memory, delivered, destined, filled, made
 from .looked_up import looked_up
 from .reduction import as_int
@@ -52,11 +52,11 @@ def _spread(n, start, step, d, device):
 
 @function(method=False)
 @looked_up
-def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def arange(start=UNSET, end=UNSET, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """start, start + step, … below end; arange(end) begins at 0."""
-    if start is None or end is None:
-        last = end if start is None else start
-        if last is None:
+    if start is UNSET or end is UNSET:
+        last = end if start is UNSET else start
+        if last is UNSET:
             raise TypeError("arange() received an invalid combination of arguments: it takes (end), (start, end) or (start, end, step)")
         start, (last,) = 0, _numbers("arange", {"end": last}).values()
         step, = _numbers("arange", {"step": step}).values()
@@ -167,10 +167,10 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
 
 
 @function(method=False)
-def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def eye(n, m=UNSET, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Ones on the diagonal."""
     n = as_int("eye", n, "n", 1)
-    m = n if m is None else as_int("eye", m, "m", 2)
+    m = n if m is UNSET else as_int("eye", m, "m", 2)
     for k, name in ((n, "n"), (m, "m")):
         if k < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {k}")

@@ -69,6 +69,8 @@ _CPP = {"channels_last": "ChannelsLast", "channels_last_3d": "ChannelsLast3d"}
 def copy_(self, other=UNSET, non_blocking=False):
     """Write the elements of `other`, broadcast and cast, into this tensor."""
     src = other
+    if non_blocking.__class__ is not bool:
+        raise TypeError(f"copy_(): argument 'non_blocking' (position 2) must be bool, not {type_name(non_blocking)}")
     if not isinstance(src, TensorBase):
         n = number(src)
         if n is None:
@@ -138,6 +140,8 @@ def filler(value, m, name, item=False):
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
                         f" * (Tensor value)\n{wrong} * (Number value)\n{wrong}")
     d, c, bad = m.dtype, n.__class__, False
+    if c is int and not -2 ** 63 <= n < 2 ** 64 and not item:
+        raise OverflowError("int too big to convert")
     k = P.kind_of(d)
     if c is complex and k == 0:
         return n != 0
@@ -470,6 +474,8 @@ def flip(self, *args, dims=None):
     """The elements of some dimensions in reverse order."""
     if not args and dims is None:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
+    if dims is not None and not isinstance(dims, (tuple, list)):
+        raise TypeError(f"flip(): argument 'dims' must be tuple of ints, not {type_name(dims)}")
     return call(S.flip, (self, ints(args if dims is None else (dims,), "flip", "dims")))
 
 

@@ -214,9 +214,9 @@ def unbind(input, dim=0, *, axis=None):
 
 
 @function("tensor_split")
-def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None, tensor_indices_or_sections=None, axis=None):
+def tensor_split(input, at=None, dim=0, *, indices=None, sections=None, tensor_indices_or_sections=None, axis=None):
     """Pieces between indices, or `sections` pieces whose sizes differ by one at most."""
-    what = next((x for x in (indices_or_sections, indices, sections, tensor_indices_or_sections) if x is not None), None)
+    what = next((x for x in (at, indices, sections, tensor_indices_or_sections) if x is not None), None)
     m = meta(input)
     if not m.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -245,8 +245,8 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sectio
 
 
 def _numpy_split(name, dim_of, least):
-    def f(input, indices_or_sections=None, *, indices=None, sections=None):
-        what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
+    def f(input, at=None, *, indices=None, sections=None):
+        what = next((x for x in (at, indices, sections) if x is not None), None)
         m = meta(input)
         if m.ndim < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "

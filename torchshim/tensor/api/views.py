@@ -44,7 +44,7 @@ def ints(args, name, what="size"):
     out = []
     for k, a in enumerate(args):
         if a.__class__ is not int:
-            if isinstance(a, (float, str)) or a is None or not hasattr(a, "__index__"):
+            if isinstance(a, (float, str)) or a is None or a is True and not k or a is False and not k or not hasattr(a, "__index__"):
                 raise TypeError(f"{name}()" + _no_ints(args, k, spread, what))
             a = a.__index__()
         out.append(a)

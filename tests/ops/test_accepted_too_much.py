@@ -1,0 +1,81 @@
+"""Calls that were taken though torch refuses them, and a few that were refused though it takes them. The expectations are torch's."""
+import math
+
+import pytest
+
+import torchshim as torch
+from torchshim.nn import functional as F
+
+X = torch.arange(6.).reshape(3, 2)
+I = torch.tensor([0, 1, 1])
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: X.sum(keepdim=False), "received an invalid combination"), (lambda: X.mean(keepdim=False), "received an invalid combination"),
+    (lambda: X.sum(keepdim=False, dtype=torch.float64), 'missing 1 required positional arguments: "dim"'),
+    (lambda: torch.sum(X, out=torch.empty(())), "received an invalid combination"),
+    (lambda: torch.prod(X, dtype=torch.float64, out=torch.empty(())), 'missing 1 required positional arguments: "dim"'),
+    (lambda: torch.tensor_split(X, indices_or_sections=2), "received an invalid combination"),
+    (lambda: F.adaptive_avg_pool1d(X, None), "'output_size' (position 2) must be tuple of ints, not NoneType"),
+    (lambda: F.adaptive_max_pool1d(X, [True]), "but found element of type bool at pos 0"),
+    (lambda: X.flip(dims=0), "argument 'dims' must be tuple of ints, not int"),
+    (lambda: F.cross_entropy(X, I, None, None, "none"), "cross_entropy_loss(): argument 'ignore_index' (position 5) must be int, not str"),
+    (lambda: F.nll_loss(X, I, ignore_index=1.0), "nll_loss_nd(): argument 'ignore_index' (position 5) must be int, not float"),
+    (lambda: torch.gather(X[:, 0], 0, I, sparse_grad=1), "argument 'sparse_grad' must be bool, not int"),
+    (lambda: X.clone().copy_(X, None), "argument 'non_blocking' (position 2) must be bool, not NoneType"),
+    (lambda: torch.ones([True]), "but found element of type bool at pos 0"), (lambda: torch.zeros(True), "tuple of ints, not bool"),
+    (lambda: torch.arange(2, None, 2), "received an invalid combination"), (lambda: torch.eye(2, None), "received an invalid combination"),
+    (lambda: torch.bitwise_and(2, I, out=torch.empty(3, dtype=torch.int64)), "received an invalid combination"),
+    (lambda: torch.linalg.matrix_exp(X[:2], out=X[:2]), "got an unexpected keyword argument 'out'")])
+def test_arguments(call, words):
+    with pytest.raises(TypeError) as refused:
+        call()
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: torch.logsumexp(X, ()), RuntimeError, "output with shape [] doesn't match the broadcast shape [1, 1]"),
+    (lambda: F.batch_norm(X, None, None, training=True, eps=0.0), ValueError, "batch_norm eps must be positive during training, but got 0.0"),
+    (lambda: X.clone().cumsum_(0, dtype=torch.int64), RuntimeError,
+     "Bad in-place call: input tensor dtype float and output tensor dtype long int should match"),
+    (lambda: F.cosine_similarity(X, X, 1, -1), RuntimeError, "eps must be non-negative, got: -1"),
+    (lambda: torch.full((2,), 2 ** 64), OverflowError, "int too big to convert"),
+    (lambda: X.clone().masked_fill(X > 1, 2 ** 64), OverflowError, "int too big to convert"),
+    (lambda: torch.index_put(X, (X.byte(),), torch.tensor(1.)), RuntimeError,
+     "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")])
+def test_values(call, error, words):
+    with pytest.raises(error) as refused:
+        call()
+    assert words in str(refused.value)
+
+
+def test_what_is_taken():
+    assert torch.logsumexp(X, (), True).shape == (1, 1)
+    assert torch.mean(X, out=torch.empty(())).item() == 2.5
+    assert F.instance_norm(X[None], eps=0).shape == (1, 3, 2)
+    assert torch.batch_norm(X[:1], None, None, None, None, True, 0.1, 1e-5, False).tolist() == [[0., 0.]]
+    assert F.cross_entropy(X, I, ignore_index=torch.tensor(1)).item() == pytest.approx(1.3133, abs=1e-4)
+
+
+def test_a_division_that_is_refused_for_its_shapes_fails_nothing_else():
+    x, zeros = torch.arange(12).reshape(3, 4), torch.zeros(4, 7, dtype=torch.int64) * 1
+    for divide in (lambda: x // zeros, lambda: x % zeros, lambda: torch.remainder(x, zeros), lambda: torch.fmod(x, zeros)):
+        with pytest.raises(RuntimeError, match="must match the size"):
+            divide()
+        assert (X + 1).sum().item() == 21
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        (x // (zeros[:, :4] * 1)[:3]).tolist()
+
+
+def test_infinities_have_singular_values_which_are_nan():
+    m = torch.tensor([[1., math.inf], [0, 1]])
+    assert torch.linalg.svdvals(m).isnan().all() and torch.linalg.matrix_rank(m).item() == 0 and torch.linalg.matrix_norm(m, 2).isnan()
+    with pytest.raises(RuntimeError, match=r"linalg.svd: \(Batch element 1\): The algorithm failed to converge"):
+        torch.linalg.svdvals(torch.stack([m, m * 0])).tolist()
+
+
+def test_sums_over_none_are_sums_over_dimensions():
+    x = X.clone().requires_grad_()
+    names = [type(y.grad_fn).__name__ for y in (x.sum(), x.sum(None), x.sum(()), x.mean(None), x.sum(dim=None, keepdim=True))]
+    assert names == ["SumBackward0", "SumBackward1", "SumBackward1", "MeanBackward1", "SumBackward1"]
+    assert x.sum(axis=0, keepdims=True).tolist() == [[6., 9.]]
