@@ -530,7 +530,7 @@ def min_dim(self, dim, keepdim):
 def shared_extreme(reduce, x, axes, keepdim):
     """Extremes along axes; a nan among them leaves no one to share the gradient: it becomes nan, as in torch."""
     value = extreme(reduce, jax.lax.stop_gradient(x), axes, keepdim)
-    return evenly(x, value, axes, False) if is_float(x) and x.ndim else x if is_float(x) else value
+    return evenly(x, value, axes, False) if is_float(x) else value
 
 
 def _amaximum(name, kernel, self, dim, keepdim, reduce):

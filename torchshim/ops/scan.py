@@ -23,7 +23,7 @@ def _scanned(name, scan, self, dim, dtype):
     d = wrap_dim(dim, x.ndim)
     if x.dtype == np.bool_:
         raise unsupported(f"{name}_out_cpu", x)
-    return cast(scan(x, axis=d) if x.ndim else x, out)
+    return cast(scan(x, axis=d) if x.ndim and x.shape[d] != 1 else x, out)
 
 
 @op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumsumBackward0",
@@ -40,18 +40,23 @@ def _back_on_host(make):
         m = inst.in_metas[0]
         if m.dtype not in (P.float32, P.float64) or inst.out_metas[0].dtype != m.dtype or not m.ndim or not m.numel or plan.nums:
             return None
-        if (plan.args, plan.outs, plan.cts) != ((0,), (0,), (0,)):
+        if (plan.args, plan.outs, plan.cts) != ((0,), (0,), (0,)) or m.shape[wrap_dim(inst.layout[1], m.ndim)] == 1:
             return None
         slow = functools.cache(lambda: build(plan.vjp.resolve((), (), plan.vjp_kinds).jaxpr, guard=False))
         return make(m.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, lambda *args: slow()(*args))
     return host_back
 
 
+def _of_one(inst):
+    """Where there is one element along the dimension its gradient is the cotangent."""
+    m = inst.in_metas[0]
+    return "compared" if m.numel <= 1 or m.shape[wrap_dim(inst.layout[1], m.ndim)] == 1 else None
+
+
 @op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0",
     grad_back="Div", inplace=True,
     out="dtype",
-    saves=("self", "result"), twice=lambda inst: "compared" if inst.in_metas[0].numel <= 1 else None,
-    host_back=_back_on_host(scan_rules.product_back))
+    saves=("self", "result"), twice=_of_one, host_back=_back_on_host(scan_rules.product_back))
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
