@@ -209,7 +209,7 @@ def _in_place(function):
         for k, t in enumerate(self):
             if not isinstance(t, Tensor):
                 raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(t).__name__}")
-        others = args[0] if args else ()
+        others = args[0] if args else None
         if not isinstance(others, (list, tuple)) or len(others) == n:
             _refuse(self, others)
         part = lambda x, k: x[k:k + 1] if isinstance(x, (list, tuple)) and len(x) == n else x

@@ -120,6 +120,12 @@ def same(a, b, tolerance=1e-9):
     return a == b
 
 
+def coarsest(lines):
+    """The tolerance for a program: what is made in lower precision may go on in double."""
+    said = str(lines)
+    return max([t for dtype, t in _TOLERANCES.items() if dtype in said], default=1e-9)
+
+
 def said_by(command, first, n):
     """{seed: lines} of `command`, run in parts so that a crash costs one."""
     found = {}
@@ -162,8 +168,7 @@ def main():
         ours = said_by([sys.executable, "-m", "torchshim", here], o.first, span)
         counted = [s for s in range(*span) if theirs[s] != ["the process died"]
                    and not any([text in str(theirs[s]) for text in _OWN_FAULTS])]
-        # what is made in single precision may go on in double
-        different = [s for s in counted if not same(theirs[s], ours[s], 1e-5 if "torch.float32" in str(theirs[s]) else 1e-9)]
+        different = [s for s in counted if not same(theirs[s], ours[s], coarsest(theirs[s]))]
         for seed in different[:o.examples]:
             a, b = theirs[seed], ours[seed]
             k = next((k for k, (x, y) in enumerate(zip(a, b)) if not same(x, y)), min(len(a), len(b)))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 from ..engine import context, warn
 from ..tensor.api.creation import zeros_like
@@ -135,7 +136,7 @@ def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
          is_grads_batched=False, materialize_grads=False):
-    """Gradients of `outputs` with respect to `inputs` as a tuple; `.grad` is not touched.
+    """Gradients of `outputs` with respect to `inputs` as a tuple, or for a dict of inputs as a dict; `.grad` is not touched.
 
     allow_unused: an input that the outputs do not depend on gives None (else RuntimeError); materialize_grads: zeros.
     is_grads_batched: grad_outputs have a leading batch dimension, and so have the results.
@@ -145,7 +146,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if allow_unused is None:
         allow_unused = materialize_grads
     outputs = _as_tuple(outputs)
+    if inputs.__class__ is dict:
+        made = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched,
+                    materialize_grads)
+        return dict(zip(inputs, made, strict=True))
     single = isinstance(inputs, (Tensor, graph.GradientEdge))
+    if not single and isinstance(inputs, Mapping):
+        raise TypeError(f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
     inputs = (inputs,) if single else tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")

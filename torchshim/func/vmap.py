@@ -57,16 +57,19 @@ _REFUSED = {
 _NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
                   jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)
 _SIZES = re.compile(r"(The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton dimension )(\d+)")
+_LIST = re.compile(r"\[([\d, ]*)\]")
 
 
 @contextlib.contextmanager
-def _counted():
+def _counted(size):
     """Sizes that do not fit are told with the dimension of the batch counted, as in torch, and products in its words for batches."""
     try:
         yield
     except RuntimeError as error:
         if hasattr(error, "of_batch"):
             raise RuntimeError(error.of_batch) from None
+        if str(error).startswith("stack expects each tensor to be equal size"):
+            raise RuntimeError(_LIST.sub(lambda m: f"[{size}{', ' * bool(m[1])}{m[1]}]", str(error))) from None
         found = _SIZES.fullmatch(str(error))
         if found is None:
             raise
@@ -107,7 +110,7 @@ def batched(fn, xs, dims, randomness="error", held=()):
             if want:
                 t._ts_edge = True
         before = [t._ts_st.gen for t in ts]
-        with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting(), _counted():
+        with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting(), _counted(size):
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
         info["same"] = [None if is_traced(o) else o for o in outs]

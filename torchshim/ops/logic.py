@@ -54,7 +54,7 @@ def bits(name, f, doc, kernel, kinds):
         return f(self, other)
     body.__name__, body.__doc__ = name, doc
     return op(f"{name}(Tensor self, Tensor other) -> Tensor", promote="arith", inplace="method", scalar_left=True,
-              refuses=(kernel, kinds))(body)
+              inplace_grad="NotImplemented", refuses=(kernel, kinds))(body)
 
 
 def _left(a, n):
@@ -78,7 +78,8 @@ bitwise_left_shift = bits("bitwise_left_shift", _left, "self * 2 ** other.", "ls
 bitwise_right_shift = bits("bitwise_right_shift", _right, "self / 2 ** other, rounded down.", "rshift_cpu", "bfc")
 
 
-@op("bitwise_not(Tensor self) -> Tensor", elementwise=True, inplace="method", refuses=("bitwise_not_cpu", "fc"))
+@op("bitwise_not(Tensor self) -> Tensor", elementwise=True, inplace="method", inplace_grad="NotImplemented",
+    refuses=("bitwise_not_cpu", "fc"))
 def bitwise_not(self):
     """All bits flipped."""
     return ~self

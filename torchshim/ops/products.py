@@ -48,13 +48,16 @@ def _no_product(a, b):
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
 
 
-def fits_mm(a, b, rows=None, added=False):
-    """Two matrices; `rows`: the left one's rows after folding its leading dimensions; `added`: a third one is."""
+def same_matrices(a, b):
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
+
+
+def fits_mm(a, b, rows=None):
+    """Two matrices; `rows`: the left one's rows after folding its leading dimensions."""
     rows = a.shape[0] if rows is None else rows
     if a.shape[-1] != b.shape[0]:
         raise _no_product((rows, a.shape[-1]), b.shape)
-    if added and a.dtype != b.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
     same_dtype(a, b)
     refuse_bool(a, "addmm_impl_cpu_", rows, a.shape[-1], b.shape[1])
 
@@ -373,8 +376,7 @@ def same_as_self(self, other, name="mat2"):
 def addmm(self, mat1, mat2, beta, alpha):
     """beta * self + alpha * mat1 @ mat2."""
     same_as_self(self, mat2)
-    if mat1.dtype != mat2.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(mat1.dtype)} and {P.c_name(mat2.dtype)}")
+    same_matrices(mat1, mat2)
     for name, x in (("mat1", mat1), ("mat2", mat2)):
         if x.ndim != 2:
             raise misfit(f"{name} must be a matrix, got {x.ndim}-D tensor", "mm", mat1, mat2, 2, 2)
@@ -514,13 +516,15 @@ def _check_linear(input, weight, bias):
     """torch adds the bias in one kernel with the product where the rows lie one after the other, else in place."""
     if input.ndim > 2 and not input.contiguous and weight.ndim == 2 and input.dtype != weight.dtype and input.shape[-1] == weight.shape[1]:
         raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
-    if bias is not None and input.ndim and weight.ndim == 1 and (
-            input.ndim == 2 or one_matrix(input, bias)):
-        raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
+    if bias is not None and input.ndim and 0 < weight.ndim < 3 and (input.ndim == 2 or one_matrix(input, bias)):
+        same_as_self(bias, weight)
+        same_matrices(input, weight)
+        if weight.ndim == 1:
+            raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
     stacked = input.ndim > 2 and not input.contiguous
     if stacked and weight.ndim and input.shape[-1] == weight.shape[-1] and not leading_is_one(input):
         refuse_bool(input, "bmm", *input.shape, *weight.shape)
-    if bias is None or weight.ndim != 2 or input.dtype != weight.dtype:
+    if bias is None or weight.ndim != 2 or not input.ndim or input.dtype != weight.dtype:
         return
     if not stacked:
         same_as_self(bias, weight)
@@ -543,7 +547,7 @@ def linear(input, weight, bias, in_steps=False):
     if weight.ndim == 1:
         fits_matmul(input, weight)
     else:
-        fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows, bias is not None)
+        fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows)
     if bias is not None and weight.ndim == 2:
         expandable(bias.shape, (rows, weight.shape[0]), bias.dtype)
     if bias is None or in_steps or P.compute_dtype(input.dtype) == input.dtype:

@@ -179,13 +179,15 @@ def common_divisor(a, b):
     return jnp.abs(while_loop(lambda pair: (pair[1] != 0).any(), step, (a, b))[0])
 
 
-@op("gcd(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("gcd_cpu", "bfc"))
+@op("gcd(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, inplace_grad="NotImplemented", numbers=(),
+    refuses=("gcd_cpu", "bfc"))
 def gcd(self, other):
     """The greatest common divisor."""
     return common_divisor(self, other)
 
 
-@op("lcm(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("lcm_cpu", "bfc"))
+@op("lcm(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, inplace_grad="NotImplemented", numbers=(),
+    refuses=("lcm_cpu", "bfc"))
 def lcm(self, other):
     """The least common multiple."""
     g = common_divisor(self, other)

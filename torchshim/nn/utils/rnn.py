@@ -160,6 +160,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    if sequences[0].ndim and not all([s.ndim for s in sequences]):
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return call(ops.pad_sequence, (sequences, batch_first, float(padding_value), padding_side))
 
 

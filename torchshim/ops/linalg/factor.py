@@ -110,7 +110,7 @@ def _solvable(name, b, A, first="b", second="A"):
     for what, x in ((first, b), (second, A)):
         if x.ndim < 2:
             raise RuntimeError(f"{what} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-    square(name, A)
+    square("", A)
     if A.shape[-2] != b.shape[-2]:
         raise RuntimeError(f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b matrix is "
                            f"{b.shape[-2]} by {b.shape[-1]}")

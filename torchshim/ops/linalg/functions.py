@@ -45,8 +45,8 @@ def _det_jvp(primals, tangents):
     saves=("A", "result"))
 def linalg_det(A):
     """The determinant."""
-    inexact("linalg.det", A)
     square("linalg.det", A)
+    inexact("linalg.det", A)
     kernel("lu_cpu", A)
     return det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
 
@@ -76,8 +76,8 @@ def _slogdet_jvp(primals, tangents):
     grad_back="LinalgSolveEx", twice="zeros", saves=("A", "sign"))
 def linalg_slogdet(A):
     """The sign (or phase) of the determinant and the logarithm of its absolute value."""
-    inexact("linalg.slogdet", A, half=False)
     square("linalg.slogdet", A)
+    inexact("linalg.slogdet", A, half=False)
     return slogdet(A)
 
 
@@ -85,8 +85,8 @@ def linalg_slogdet(A):
     grad_back="LinalgSolveEx", out=False)
 def logdet(self):
     """The logarithm of the determinant: nan where it is negative."""
-    inexact("logdet", self, half=False)
     square("logdet", self)
+    inexact("logdet", self, half=False)
     sign, log = slogdet(self)
     if jnp.iscomplexobj(self):
         return jnp.log(sign) + log
@@ -118,8 +118,8 @@ def exponential(A):
 @op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, out=False, grad="LinalgMatrixExpBackward0", grad_back="Slice", twice="zeros")
 def linalg_matrix_exp(self):
     """The exponential of a matrix."""
-    inexact("linalg.matrix_exp", self)
     square("linalg.matrix_exp", self)
+    inexact("linalg.matrix_exp", self)
     if not self.size:
         return self
     a = wide(self)

@@ -102,8 +102,8 @@ def _inverse_jvp(primals, tangents):
     strides=columns(0), twice="zeros")
 def linalg_inv_ex(A, check_errors):
     """The inverse, and per matrix the place of the first zero pivot."""
-    inexact("linalg.inv", A, half=False)
     square("linalg.inv", A)
+    inexact("linalg.inv", A, half=False)
     return inverse(A) if A.size else (A, jnp.zeros(A.shape[:-2], np.int32))
 
 
@@ -146,7 +146,7 @@ def triangular_solve_old(self, A, upper, transpose, unitriangular):
         raise RuntimeError(f"{name}: Expected b to have at least 2 dimensions, but it has {self.ndim} dimensions instead")
     if A.ndim < 2:
         raise RuntimeError(f"{name}: Expected A to have at least 2 dimensions, but it has {A.ndim} dimensions instead")
-    square("triangular_solve", A)
+    square("", A)
     if A.shape[-2] != self.shape[-2]:
         raise RuntimeError(f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
                            f"matrix is {self.shape[-2]} by {self.shape[-1]}")

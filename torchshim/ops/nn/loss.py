@@ -570,16 +570,31 @@ def _poisson_name(inst):
     return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(inst.layout[5], "AddBackward0" if inst.layout[3] else "SubBackward0")
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _rounded_exp(x, half):
+    return short(jnp.exp(x), half)
+
+
+@_rounded_exp.defjvp
+def _rounded_exp_jvp(half, primals, tangents):
+    made = _rounded_exp(primals[0], half)      # the gradient goes by what is rounded
+    return made, short(tangents[0], half) * made
+
+
 @op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
     grad=_poisson_name, check=_check_poisson,
     seen=lambda inst: {} if inst.layout[2] else {0: None}, copied=lambda inst, wrt: (0,) if inst.layout[2] and 1 not in wrt else (),
-    **{**_LOSS, "promote": "float"})
-def poisson_nll_loss(self, target, log_input, full, eps, reduction):
+    half_steps=True, **{**_LOSS, "promote": "float"})
+def poisson_nll_loss(self, target, log_input, full, eps, reduction, half=None):
     """Negative log-likelihood of counts; full: with Stirling's term."""
-    y = jnp.exp(self) - target * self if log_input else self - target * jnp.log(self + eps)
+    if log_input:
+        y = short(_rounded_exp(self, half) - short(target * self, half), half)
+    else:
+        y = short(self - short(target * short(jnp.log(short(self + eps, half)), half), half), half)
     if full:
-        s = target * jnp.log(target) - target + 0.5 * jnp.log(2 * jnp.pi * target)
-        y = y + jnp.where(target <= 1, 0, s)
+        s = short(short(target * short(jnp.log(target), half), half) - target, half)
+        s = short(s + short(0.5 * short(jnp.log(short(2 * jnp.pi * target, half)), half), half), half)
+        y = short(y + jnp.where(target <= 1, 0, s), half)
     return reduced(y, reduction)
 
 
@@ -592,11 +607,12 @@ def _check_gaussian(x, target, var, *rest):
 @op("gaussian_nll_loss(Tensor self, Tensor target, Tensor var, bool full, float eps, str reduction) -> Tensor",
     grad=lambda inst: _named("AddBackward0" if inst.layout[3] else "MulBackward0", mean="MeanBackward0", sum="SumBackward0")(inst),
     check=_check_gaussian,
-    seen=_nothing_itself, **{**_LOSS, "promote": "float"})
-def gaussian_nll_loss(self, target, var, full, eps, reduction):
+    half_steps=True, seen=_nothing_itself, **{**_LOSS, "promote": "float"})
+def gaussian_nll_loss(self, target, var, full, eps, reduction, half=None):
     """Negative log-likelihood of a normal distribution; the variance is at least eps, without gradient there."""
-    v = jax.lax.stop_gradient(jnp.maximum(var, eps) - var) + var
-    y = 0.5 * (jnp.log(v) + jnp.square(self - target) / v)
+    v = var + short(jax.lax.stop_gradient(jnp.maximum(var, eps) - var), half)
+    away = short(jnp.square(short(self - target, half)), half)
+    y = short(0.5 * short(short(jnp.log(v), half) + short(away / v, half), half), half)
     if full:
-        y = y + 0.5 * jnp.log(jnp.asarray(2 * jnp.pi, y.dtype))
+        y = short(y + 0.5 * jnp.log(jnp.asarray(2 * jnp.pi, y.dtype)), half)
     return reduced(y, reduction)

@@ -27,7 +27,7 @@ def _check_hinge(x, target, margin, reduction):
 
 @jax.custom_jvp
 def _clamp_min(x):
-    return jnp.where(x > 0, x, 0)             # torch adds what is above 0, so no NaN
+    return jnp.where(x <= 0, 0, x)
 
 
 @_clamp_min.defjvp

@@ -508,6 +508,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 return (a if a.__class__ is ndarray else np.asarray(a)).item()
         m = self._ts_meta
         if m.numel != 1:
+            _ask_values(self)
             raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
         if m.device == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
@@ -555,6 +556,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __bool__(self):
         m = self._ts_meta
         if m.numel != 1:
+            _ask_values(self)
             if not m.numel:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
@@ -655,6 +657,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __dir__(self):
         return sorted(set(object.__dir__(self)))
+
+
+def _ask_values(t):
+    """Of several numbers torch tells how many they are, or, where they are an example of vmap's, that nobody looks at those."""
+    if t._ts_st.value.extra is TRACED and "transform" in context.modes and context.modes["transform"][-1].kind == "vmap":
+        np.asarray(look(t))
 
 
 def _strided():

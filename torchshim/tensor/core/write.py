@@ -171,9 +171,9 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
             check_inplace(t, needs_grad(t))    # before the histories of the others are asked for
     edges, needs, bit = [], 0, 1
     for x in tensors:
-        e = edge(x)
+        e = edge(x) if follows else None       # what is not followed asks no view for a history that it lost
         edges.append(e)
-        if e is not None and follows:
+        if e is not None:
             needs |= bit
         bit <<= 1
     if needs and not alone:

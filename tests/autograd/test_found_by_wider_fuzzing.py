@@ -1,0 +1,122 @@
+"""What random programs of more kinds found (compat/fuzz/wider.py): values, refusals and their order. All values are torch 2.13's."""
+import collections
+import math
+
+import pytest
+
+import torchshim as torch
+
+F = torch.nn.functional
+NAN = math.nan
+
+
+def test_a_running_product_of_single_elements_hands_its_cotangent_on():
+    x = torch.tensor([[1.5, 2.0, 1.75]], dtype=torch.float64, requires_grad=True)
+    y = x.cumprod(0)
+    x.data[0] = 1                              # what it saved is not read
+    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert g.tolist() == [[1.0, 1.0, 1.0]] and not g.requires_grad
+    z = torch.tensor([2.0, 3.0], requires_grad=True)
+    assert torch.autograd.grad(z.cumprod(0).sum(), z)[0].tolist() == [4.0, 2.0]
+
+
+@pytest.mark.parametrize("f", [lambda x: x.amin(0), lambda x: x.amax(), lambda x: x.aminmax()[0]])
+def test_an_extreme_of_one_number_is_shared_by_what_equals_it(f):
+    x = torch.tensor(1.5, requires_grad=True)
+    y = f(x)
+    assert torch.autograd.grad(y, x, retain_graph=True)[0].item() == 1.0
+    x.data.mul_(2)
+    assert torch.autograd.grad(y, x)[0].isnan().item()
+
+
+def test_gradients_of_a_dict_of_inputs_are_a_dict():
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    made = torch.autograd.grad((x * y).sum(), {"x": x, "y": y})
+    assert made["x"].tolist() == [3.0, 3.0] and made["y"].item() == 3.0
+    assert torch.autograd.grad((x * 2).sum(), {"x": x, "y": y}, allow_unused=True)["y"] is None
+    with pytest.raises(TypeError, match="`inputs` argument to `grad\\(\\)` must be a dict, not OrderedDict. Other Mapping types are not"):
+        torch.autograd.grad((x * 2).sum(), collections.OrderedDict(x=x))
+
+
+def test_losses_by_a_margin_hand_nan_on_but_for_that_of_classes():
+    x = torch.tensor([[NAN, 1.0, -3.0]], dtype=torch.float64)
+    zero, one = torch.zeros(1, 3, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64)
+    assert str(F.margin_ranking_loss(x, zero, one, reduction="none").tolist()) == "[[nan, 0.0, 3.0]]"
+    assert str(F.hinge_embedding_loss(x, -one, reduction="none").tolist()) == "[[nan, 0.0, 4.0]]"
+    assert F.multi_margin_loss(x, torch.zeros(1, dtype=torch.int64)).item() == 0.0
+
+
+def test_losses_of_two_parameters_round_each_step_in_half_precision():
+    x = torch.tensor([0.66, 0.27, 0.06], dtype=torch.bfloat16, requires_grad=True)
+    y, v = torch.tensor([0.56, 0.43, 0.64], dtype=torch.bfloat16), torch.tensor([0.52, 0.71, 0.9], dtype=torch.bfloat16)
+    made = F.poisson_nll_loss(x, y, reduction="none")
+    assert made.tolist() == [1.5703125, 1.1953125, 1.0234375]
+    assert torch.autograd.grad(made.sum(), x)[0].tolist() == [1.375, 0.8828125, 0.421875]
+    made = F.gaussian_nll_loss(x, y, v, reduction="none")
+    assert made.tolist() == [-0.318359375, -0.15234375, 0.134765625]
+    assert torch.autograd.grad(made.sum(), x)[0].tolist() == [0.1953125, -0.2255859375, -0.64453125]
+
+
+@pytest.mark.parametrize("write", [lambda x: x.__iand__(x), lambda x: x.__ilshift__(1), lambda x: x.bitwise_not_(), lambda x: x.gcd_(x)])
+def test_the_graph_refuses_a_leaf_before_the_kernel_refuses_its_dtype(write):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        write(x)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
+        write(x * 1)
+    assert write(torch.tensor([1, 2])).grad_fn is None
+
+
+def test_a_view_that_lost_its_history_is_compared_in_place():
+    base = torch.ones(4, requires_grad=True) * 2
+    part = base.chunk(2)[0]
+    base.detach().mul_(3)
+    assert part.logical_not_().tolist() == [0.0, 0.0]
+
+
+def test_a_list_that_holds_a_leaf_twice_is_not_written():
+    x = torch.ones(2, requires_grad=True)
+    for write in (torch._foreach_exp_, torch._foreach_zero_):
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            write([x, x])
+    assert x.tolist() == [1.0, 1.0] and x._version == 0
+
+
+@pytest.mark.parametrize("f, name", [(torch.linalg.slogdet, "linalg.slogdet"), (torch.linalg.det, "linalg.det"), (torch.logdet, "logdet"),
+                                     (torch.linalg.inv, "linalg.inv"), (torch.linalg.matrix_exp, "linalg.matrix_exp")])
+def test_matrices_must_be_square_before_they_must_be_floating(f, name):
+    with pytest.raises(RuntimeError, match=f"{name}: A must be batches of square matrices, but they are 2 by 3 matrices"):
+        f(torch.ones(2, 3, dtype=torch.int32))
+    with pytest.raises(RuntimeError, match=f"{name}: The input tensor A must have at least 2 dimensions"):
+        f(torch.ones(3, dtype=torch.int32))
+    with pytest.raises(RuntimeError, match="^A must be batches of square matrices, but they are 2 by 3 matrices"):
+        torch.cholesky_solve(torch.ones(2, 2), torch.ones(2, 3))
+
+
+def test_a_layer_asks_for_dtypes_before_shapes_where_its_bias_comes_with_the_product():
+    w, b = torch.ones(2, 3, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="mat1 and mat2 must have the same dtype, but got Float and Double"):
+        F.linear(torch.ones(2, 4), w, b)
+    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x4 and 3x2\)"):
+        F.linear(torch.ones(2, 4), w)
+    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: float != double"):
+        F.linear(torch.ones(3), w, torch.tensor(1.0))
+    with pytest.raises(RuntimeError, match="both arguments to linear need to be at least 1D, but they are 0D and 2D"):
+        F.linear(torch.tensor(1.0, dtype=torch.float64), w, b)
+
+
+def test_vmap_has_no_numbers_to_look_at_however_many():
+    batch, held = torch.ones(2, 3), torch.ones(3)
+    with pytest.raises(RuntimeError, match="vmap: It looks like you're calling .item\\(\\) on a Tensor"):
+        torch.func.vmap(lambda x: x.item())(batch)
+    with pytest.raises(RuntimeError, match="vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow"):
+        torch.func.vmap(lambda x: x if x else -x)(batch)
+    with pytest.raises(RuntimeError, match="a Tensor with 3 elements cannot be converted to Scalar"):
+        torch.func.vmap(lambda x: held.item() * x)(batch)
+    with pytest.raises(RuntimeError, match=r"stack expects each tensor to be equal size, but got \[2, 3\] at entry 0 and \[2, 2, 3\] at entry 1"):
+        torch.func.vmap(lambda x, y: torch.stack([x, y]), in_dims=(0, None))(batch, batch)
+
+
+def test_sequences_to_pad_have_a_length():
+    with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
+        torch.nn.utils.rnn.pad_sequence([torch.ones(2), torch.tensor(1.0)])
