@@ -51,8 +51,8 @@ def test_flags_and_zeros():
 
 
 def test_a_program_of_the_fuzzer_is_made_from_its_seed_and_runs():
-    assert fuzz.Program(5).text() == fuzz.Program(5).text() != fuzz.Program(6).text()
-    for seed in range(5):
+    assert fuzz.program_of(5).text() == fuzz.program_of(5).text() != fuzz.program_of(6).text()
+    for seed in [*range(5), *range(fuzz.WIDER, fuzz.WIDER + 5)]:
         lines = fuzz.say(torch, seed)
         assert lines and fuzz.same(lines, fuzz.say(torch, seed))
     two = "select() cannot be applied to a 0-dim tensor.", "index -1 is out of bounds for dimension 0 with size 0"
