@@ -163,7 +163,7 @@ def reshape(input, *shape):
     return do("_unsafe_view", do("clone", input, memory_format=FORMATS["contiguous_format"]), size)
 
 
-rule("reshape")(reshape)
+rule("reshape")(lambda input, *shape, **named: reshape(input, *shape, *named.values()))
 
 
 @rule("reshape_as", "view_as")

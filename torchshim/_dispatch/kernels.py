@@ -120,6 +120,30 @@ def _group_norm(input, weight, bias, N, C, HxW, group, eps):
     return F.group_norm(input, group, weight, bias, eps), grouped.mean(2), rstd
 
 
+def _group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+    x, g = input.reshape(N, C, -1), grad_out.reshape(N, C, -1)
+    centred = (x.view(N, group, -1) - mean.view(N, group, 1)) * rstd.view(N, group, 1)
+    made = [None] * 3
+    if output_mask[0]:
+        h = (g if weight is None else g * weight.view(1, C, 1)).reshape(N, group, -1)
+        made[0] = (rstd.view(N, group, 1) * (h - h.mean(2, keepdim=True) - centred * (h * centred).mean(2, keepdim=True))).view_as(input)
+    if output_mask[1]:
+        made[1] = (g * centred.view(N, C, -1)).sum((0, 2))
+    if output_mask[2]:
+        made[2] = g.sum((0, 2))
+    return tuple(made)
+
+
+def _resized(self, size, scales, mode, corners=None):
+    if any([s is not None for s in scales]):   # places follow from the scales that were given, not from the sizes
+        return F.interpolate(self, scale_factor=tuple(scales), mode=mode, align_corners=corners)
+    return F.interpolate(self, size=tuple(size), mode=mode, align_corners=corners)
+
+
+def _resized_back(g, size, shape, scales, mode, corners=None):
+    return _pulled_back(lambda x: _resized(x, size, scales, mode, corners), g, (g.new_zeros(shape),))[0]
+
+
 def _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     made = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
@@ -275,9 +299,11 @@ _KERNELS = {
     "log_sigmoid_forward": lambda self: (F.logsigmoid(self), self.new_empty(0)),
     "sigmoid_backward": _from_result(lambda g, y: g * (1 - y) * y), "tanh_backward": _from_result(lambda g, y: g * (1 - y * y)),
     "new_empty_strided": _new_empty_strided, "_prelu_kernel": F.prelu,
-    "upsample_nearest2d": lambda self, size, *scales: F.interpolate(self, size=tuple(size), mode="nearest"),
-    "upsample_bilinear2d": lambda self, size, corners, *scales: F.interpolate(self, size=tuple(size), mode="bilinear",
-                                                                              align_corners=corners),
+    "upsample_nearest2d": lambda self, size, *scales: _resized(self, size, scales, "nearest"),
+    "upsample_nearest2d_backward": lambda g, size, shape, *scales: _resized_back(g, size, shape, scales, "nearest"),
+    "upsample_bilinear2d_backward": lambda g, size, shape, corners, *scales: _resized_back(g, size, shape, scales, "bilinear", corners),
+    "native_group_norm_backward": _group_norm_backward,
+    "upsample_bilinear2d": lambda self, size, corners, *scales: _resized(self, size, scales, "bilinear", corners),
     "_fft_r2c": lambda self, dim, normalization, onesided: (torch.fft.rfftn if onesided else torch.fft.fftn)(
         self, dim=tuple(dim), norm=("backward", "ortho", "forward")[normalization]),
     "_fft_c2c": lambda self, dim, normalization, forward: torch.fft.fftn(

@@ -186,10 +186,18 @@ def _pad(input, pad, mode="constant", value=None):
 
 @rule("interpolate")
 def _interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
-    if input.ndim != 4 or mode not in ("nearest", "bilinear") or antialias or scale_factor is not None:
+    if input.ndim != 4 or mode not in ("nearest", "bilinear") or antialias:
         raise NotImplementedError("torchshim: interpolate with these arguments under __torch_dispatch__")
+    scales = ()
+    if scale_factor is not None:
+        given = scale_factor if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * 2
+        scales = tuple([float(s) for s in given])
+        size = [math.floor(n * s) for n, s in zip(input.shape[2:], scales)]
+        scales = () if recompute_scale_factor else scales
     size = _each(size, 2)
-    return do("upsample_nearest2d", input, size) if mode == "nearest" else do("upsample_bilinear2d", input, size, bool(align_corners))
+    if mode == "nearest":
+        return do("upsample_nearest2d", input, size, *scales)
+    return do("upsample_bilinear2d", input, size, bool(align_corners), *scales)
 
 
 # -- attention ------------------------------------------------------------------------------------------------------------------
@@ -197,11 +205,25 @@ def _interpolate(input, size=None, scale_factor=None, mode="nearest", align_corn
 def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     if enable_gqa:
         raise NotImplementedError("torchshim: attention of grouped queries under __torch_dispatch__")
+    if attn_mask is not None and attn_mask.dtype is torch.bool:
+        attn_mask = _added(attn_mask, query)
     plain = query.ndim == 4 and not dropout_p and query.shape[-1] == value.shape[-1] and (attn_mask is None or not attn_mask.requires_grad)
     if plain and query.device.type == "cpu":
         return do("_scaled_dot_product_flash_attention_for_cpu", query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale)[0]
-    if is_causal or attn_mask is not None or dropout_p:
-        raise NotImplementedError("torchshim: attention with a mask or dropout that is made of products, under __torch_dispatch__")
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    q, k = do("mul.Scalar", query, root), do("mul.Scalar", do("transpose.int", key, -2, -1), root)
-    return _matmul(do("_safe_softmax", _matmul(q, k), -1), value)
+    q = do("mul.Scalar", query, root)
+    if is_causal:
+        ones = do("ones", [query.shape[-2], key.shape[-2]], dtype=torch.bool, layout=query.layout, device=query.device)
+        attn_mask = _added(do("tril", ones), query)
+    scores = _matmul(q, do("mul.Scalar", do("transpose.int", key, -2, -1), root))
+    weights = do("_safe_softmax", scores if attn_mask is None else do("add.Tensor", scores, attn_mask), -1)
+    if dropout_p:
+        kept = do("bernoulli_.float", do("empty_like", weights), 1 - dropout_p)
+        weights = do("mul.Tensor", weights, do("div_.Scalar", kept, 1 - dropout_p))
+    return _matmul(weights, value)
+
+
+def _added(mask, like):
+    """A mask of which places count, as what is added to scores."""
+    out = do("scalar_tensor", -math.inf, dtype=like.dtype, device=like.device)
+    return do("where.self", mask, do("scalar_tensor", 0.0, dtype=like.dtype, layout=like.layout, device=like.device), out)
