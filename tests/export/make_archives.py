@@ -38,6 +38,15 @@ class Branch(nn.Module):
         return torch.cond(x.sum() > 0, lambda x: (x + 1, x.sin()), lambda x: (x - 1, x.cos()), (x,))
 
 
+class Sized(nn.Module):
+    """Sizes that depend on values, and what checks them."""
+
+    def forward(self, x):
+        n = x[0].int().item()
+        torch._check(n <= 5)
+        return x.nonzero(), torch.ones(n) * 2, x.to(torch.float64)
+
+
 def parameters_of(net):
     """Parameters that are the same on each machine."""
     with torch.no_grad():
@@ -70,5 +79,6 @@ if __name__ == "__main__":
     save(export(parameters_of(Net()).eval(), *given, dynamic_shapes=batch), f"{folder}/net.pt2", extra_files={"note": "written by torch"})
     save(export(parameters_of(Net()).train(), *given).run_decompositions(), f"{folder}/decomposed.pt2")
     save(export(Branch(), (torch.ones(2),)), f"{folder}/branch.pt2")
-    for kind in ("net", "decomposed", "branch"):
+    save(export(Sized(), (torch.tensor([3.0, 0.0]),)), f"{folder}/sized.pt2")
+    for kind in ("net", "decomposed", "branch", "sized"):
         without_traces(f"{folder}/{kind}.pt2")

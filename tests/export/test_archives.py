@@ -62,6 +62,16 @@ def test_a_branch_by_value():
     torch.testing.assert_close(module(-torch.ones(2)), (torch.full((2,), -2.0), torch.full((2,), 0.540302)))
 
 
+def test_sizes_that_depend_on_values():
+    module = load(FOLDER / "sized.pt2").module()
+    places, twos, wide = module(torch.tensor([2.0, 1.0]))
+    assert places.tolist() == [[0], [1]] and twos.tolist() == [2, 2] and wide.dtype is torch.float64
+    with pytest.raises(RuntimeError, match="Runtime assertion failed for expression u0 <= 5"):
+        module(torch.tensor([7.0, 1.0]))
+    with pytest.raises(RuntimeError, match="Tensor dtype mismatch! Expected: Float, Got: double"):
+        module(torch.tensor([2.0, 1.0], dtype=torch.float64))
+
+
 @pytest.mark.parametrize("kind", ["net", "decomposed", "branch"])
 def test_written_again_it_is_the_same_program(kind):
     """JSON for JSON; and memory that parameters share is written once."""

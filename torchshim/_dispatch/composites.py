@@ -7,6 +7,7 @@ import torchshim as torch
 from .. import Tensor
 from ..nn import functional as F
 from ..nn.functional.toplevel import native_dropout
+from . import assertions
 
 _REDUCTIONS = ("none", "mean", "sum")
 _MODES = ("bilinear", "nearest", "bicubic")
@@ -92,6 +93,7 @@ def _to(self, *args, **named):
 
 
 KERNELS = {
+    **assertions.KERNELS,
     "layer_norm": lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True: F.layer_norm(
         input, tuple(normalized_shape), weight, bias, eps),
     "group_norm": lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True: F.group_norm(
@@ -152,11 +154,11 @@ KERNELS = {
     "block_diag": lambda tensors: torch.block_diag(*tensors), "cartesian_prod": lambda tensors: torch.cartesian_prod(*tensors),
     **{name: lambda tensors, f=getattr(torch, name): f(tensors) for name in ("hstack", "vstack", "dstack", "column_stack")},
     "split.sizes": lambda self, sizes, dim=0: list(torch.split(self, list(sizes), dim)),
-    "_assert_tensor_metadata": lambda a, *args, **named: None, "one_hot": F.one_hot,
+    "one_hot": F.one_hot,
     **{f"{name}{form}": f for name in ("var", "std", "var_mean", "std_mean") for form, f in zip(("", ".dim"), _spread(name))},
     "__and__.Tensor": lambda a, b: a & b, "__and__.Scalar": lambda a, b: a & b, "__or__.Tensor": lambda a, b: a | b,
     "__or__.Scalar": lambda a, b: a | b, "__xor__.Tensor": lambda a, b: a ^ b, "__xor__.Scalar": lambda a, b: a ^ b,
-    "sym_size.int": lambda self, dim: self.shape[dim], "max.other": torch.maximum, "min.other": torch.minimum,
+    "max.other": torch.maximum, "min.other": torch.minimum,
     **{name: lambda *args, pin_memory=None, layout=None, f=name, **named: getattr(torch, f)(*args, **named) for name in (
         "tril_indices", "triu_indices", "hann_window", "hamming_window")},
     "prelu": F.prelu, "relu6": F.relu6, "selu": F.selu, "bilinear": F.bilinear,

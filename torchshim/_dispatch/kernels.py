@@ -37,7 +37,8 @@ def known(name):
     """What computes `aten::name` here, for a name that no public function has; None where nothing does."""
     found = _KERNELS.get(name)
     if found is None:
-        found = next((f for n, f in _KERNELS.items() if n.partition(".")[0] == name), None)
+        from .assertions import KERNELS
+        found = KERNELS.get(name) or next((f for n, f in _KERNELS.items() if n.partition(".")[0] == name), None)
     return found
 
 
@@ -263,7 +264,6 @@ _LIKE = lambda f: lambda *args, pin_memory=None, layout=None, **named: f(*args, 
 
 _KERNELS = {
     "_to_copy": _to_copy, "lift_fresh": lambda self: self, "lift_fresh_copy": lambda self: self.clone(), "slice.Tensor": _slice_of,
-    "_local_scalar_dense": lambda self: self.item(),
     "split.Tensor": lambda self, size, dim=0: list(torch.split(self, size, dim)),
     "_unsafe_view": lambda self, size: self.view(size).detach(),
     "split_with_sizes": lambda self, sizes, dim=0: list(torch.split(self, sizes, dim)),

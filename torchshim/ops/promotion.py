@@ -89,7 +89,7 @@ def type_name(d):
 def cpp_name(d):
     """The C++ type that torch's errors name where they name no ScalarType: long int for int64."""
     d = np.dtype(d)
-    return _CPP_NAMES.get(d, d.name)
+    return _CPP_NAMES.get(d) or f"c10::{c_name(d)}"
 
 
 def kind_of(d):
