@@ -115,6 +115,8 @@ def _unary(name, inplace):
 def _binary(name, inplace):
     method = getattr(Tensor, name + "_" * inplace, None) or getattr(Tensor, name)
     copies = inplace and not hasattr(Tensor, name + "_")
+    kernel = {"maximum": "clamp_min", "minimum": "clamp_max"}.get(name)        # that torch asks where the other is a number
+    clamp = getattr(Tensor, kernel + "_" * inplace) if kernel else None
 
     def each(self, other=None, *, scalar=None, scalars=None, exponent=None, **kwargs):
         other = _one_of(name, other, scalar, scalars, exponent)
@@ -126,9 +128,11 @@ def _binary(name, inplace):
         if inplace:
             _refuse(self, others)
         if copies:
-            made = [t.copy_(method(t, o if isinstance(o, Tensor) else t.new_tensor(o))) for t, o in zip(self, others)]
-        elif name in ("maximum", "minimum"):
-            made = [method(t, o if isinstance(o, Tensor) else t.new_tensor(o)) for t, o in zip(self, others)]
+            made = [t.copy_(method(t, o if isinstance(o, Tensor) else t.new_tensor(o))) if isinstance(o, Tensor) or _wanted(t)
+                    else clamp(t, o) for t, o in zip(self, others)]
+        elif clamp is not None:
+            made = [method(t, o if isinstance(o, Tensor) else t.new_tensor(o)) if isinstance(o, Tensor) or _wanted(t)
+                    else clamp(t, o) for t, o in zip(self, others)]
         else:
             made = [method(t, o, **kwargs) for t, o in zip(self, others)]
         return _named_in_place(made, name, others) if inplace else _named(made, name, other, _wanted(self, other))

@@ -14,7 +14,10 @@ from jax.custom_batching import custom_vmap
 from ..engine import TRACED, context
 from ..interop import from_jax, to_jax
 from ..tensor.core.handle import edge, meta, read
-from ..tensor.core.write import Born, refuse_captured
+from ..ops.views import LazyOp
+from ..tensor.core.graph import Node
+from ..tensor.core.write import Born, needs_grad, refuse_captured
+from .saved import Entrance, end_of
 
 
 class Level:
@@ -71,6 +74,8 @@ def _check_captured(t, op, tensors, needs):
     for n in range(len(found), 0, -1):
         level = found[n - 1]
         if v != v or any([i._ts_st is t._ts_st for i in (*level.ins, *level.others)]):
+            if level.kind == "grad" and context.grad is True:
+                _check_argument(t, level)
             return
         if level.kind == "vmap" and not is_traced(t) and any([is_traced(x) for x in tensors]):
             shape = list(t.shape)
@@ -82,6 +87,20 @@ def _check_captured(t, op, tensors, needs):
             raise RuntimeError("During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
                                f"(aten::{_aten(op, tensors)}) that would mutate a captured Tensor. This is not supported; please rewrite "
                                "the function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
+
+
+def _check_argument(t, level):
+    """To a function that is differentiated its arguments are leaves, whatever histories they have outside."""
+    starts = [end_of(edge(i))[0] for i in level.ins if i._ts_st is t._ts_st and edge(i) is not None]
+    starts = [node for node in starts if isinstance(node, Entrance)]
+    node = end_of(edge(t))[0] if starts and needs_grad(t) else None
+    view = ""
+    while isinstance(node, Node):
+        if node in starts:
+            raise RuntimeError(f"a {view}leaf Variable that requires grad is being used in an in-place operation.")
+        if node._ts_inst is None or not isinstance(node._ts_inst.op, LazyOp):
+            return
+        node, view = end_of(node._ts_next[0])[0], "view of a "
 
 
 #: Operators with overloads: up to how many tensors which one is meant, and which with more.

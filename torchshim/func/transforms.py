@@ -16,7 +16,7 @@ from ..tensor.core.graph import node_class
 from ..tensor.core.handle import TensorBase, chain_node, edge, meta, read
 from ..tensor.core.overriding import aside
 from ..tensor.core.view import detached
-from ..tensor.core.write import is_inference, refuse_overlap
+from ..tensor.core.write import check_inplace, is_inference, refuse_overlap
 from ..random.generator import RANDOM, restore, states
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from .graphs import auxiliary, counted_with, gradients, leaf, nodes, now, outside
@@ -47,6 +47,8 @@ def _inner(x, dual):
         y._ts_edge = chain_node(x, ())
     if not dual:
         y._ts_edge.__class__ = node_class(type(y._ts_edge).__name__, Entrance)
+        if y._ts_view is not None:             # whatever is written to its memory, its history begins here
+            y._ts_view.base, y._ts_view.skip = None, 0
     return y
 
 
@@ -95,6 +97,9 @@ class _Run:
             _tensors(given)
             for x, t, e in zip(given, self.ins, self.starts):
                 if hooks and edge(t) is not e:
+                    if x._ts_edge is True:
+                        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+                    check_inplace(x, True)
                     with grad_mode(False):
                         x.copy_(t.detach())
             leaves = [x for x in tree_flatten(self.value)[0] if isinstance(x, TensorBase)]
