@@ -120,3 +120,57 @@ def test_vmap_has_no_numbers_to_look_at_however_many():
 def test_sequences_to_pad_have_a_length():
     with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
         torch.nn.utils.rnn.pad_sequence([torch.ones(2), torch.tensor(1.0)])
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacrev, lambda f: lambda x: torch.func.vjp(f, x)[1](torch.tensor(1.0))])
+@pytest.mark.parametrize("history", [lambda x: x, lambda x: x * 1, lambda x: x.t()])
+def test_the_arguments_of_a_function_that_is_differentiated_are_leaves(transform, history):
+    x = history(torch.ones(2, 2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad is being used"):
+        transform(lambda x: x.mul_(2).sum())(x)
+    with pytest.raises(RuntimeError, match="^a view of a leaf Variable that requires grad is being used"):
+        transform(lambda x: (x[0].mul_(2), x.sum())[1])(x)
+    assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    made = transform(lambda x: (x.detach().mul_(2), x.sum())[1])(x)
+    made = made[0] if isinstance(made, tuple) else made
+    assert made.tolist() == [[1.0, 1.0], [1.0, 1.0]] and x.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_forward_mode_does_not_write_to_leaves():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+        torch.func.jvp(lambda x: x.mul_(2), (x,), (torch.ones(2),))
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_list_and_a_number_are_compared_in_their_common_dtype():
+    whole, truth = torch.tensor([1, 2]), torch.tensor([True, False])
+    assert torch._foreach_minimum([whole], 0.5)[0].tolist() == [0.5, 0.5]
+    assert torch._foreach_maximum([truth], 2)[0].tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type long int"):
+        torch._foreach_maximum_([whole], 0.5)
+
+
+def test_what_has_no_derivative_is_written_to_a_leaf_of_another_shape():
+    x = torch.ones(2, 2, requires_grad=True)
+    with pytest.warns(UserWarning, match="was resized"):
+        torch.gt(torch.ones(3), 0, out=x)
+    assert x.tolist() == [1.0, 1.0, 1.0] and x.is_leaf and x.requires_grad
+
+
+@pytest.mark.parametrize("name, args", [("cat", ([torch.ones(3, requires_grad=True), torch.ones(2, 2)],)), ("take", (torch.ones(3, requires_grad=True), torch.tensor([9]))),
+                                        ("index_select", (torch.ones(3, requires_grad=True), 4, torch.tensor([0])))])
+def test_the_graph_refuses_out_before_the_kernel_looks_at_what_does_not_fit(name, args):
+    with pytest.raises(RuntimeError, match=rf"{name}\(\): functions with out=... arguments don't support automatic differentiation"):
+        getattr(torch, name)(*args, out=torch.empty(0))
+
+
+def test_index_put_counts_its_indices_before_it_looks_at_masks():
+    with pytest.raises(IndexError, match=r"too many indices for tensor of dimension 0 \(got 1\)"):
+        torch.tensor(1.0).index_put_((torch.tensor(True),), torch.tensor(2.0))
+    with pytest.raises(IndexError, match=r"The shape of the mask \[2, 3\] at index 0 does not match the shape of the indexed tensor \[2, 3\] at "):
+        torch.zeros(2, 3).index_put_((torch.tensor([0]), torch.ones(2, 3, dtype=torch.bool)), torch.tensor(2.0))
+
+
+def test_the_norm_of_all_gradients_has_no_history():
+    assert not torch.nn.utils.get_total_norm([torch.ones(2, requires_grad=True)]).requires_grad

@@ -512,6 +512,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if P.kind_of(d) == 3:
+        check_inplace(self, needs_grad(self))
         raise NotImplementedError(f'"bernoulli_{"tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"}" not implemented for '
                                   f'\'{P.c_name(d)}\'')
     if isinstance(p, TensorBase):

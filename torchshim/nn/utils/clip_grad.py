@@ -108,7 +108,9 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         from ...overrides import handle_torch_function, has_torch_function
         if has_torch_function(tensors):
             return handle_torch_function(get_total_norm, tensors, tensors, norm_type, error_if_nonfinite, foreach)
-    total = _norm(tensors, float(norm_type))
+    from ...autograd.grad_mode import no_grad
+    with no_grad():
+        total = _norm(tensors, float(norm_type))
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
                            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "

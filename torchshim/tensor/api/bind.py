@@ -19,7 +19,7 @@ from . import docs
 from .at_once import at_once
 from .compiled import compiled, keep
 from .placement import placed
-from .out import ELEMENTWISE, SHARED, dtype_of, history_first, into, refuse_drawn, writer
+from .out import ELEMENTWISE, SHARED, dtype_of, history_first, history_of, into, refuse_drawn, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded
 from .misfits import misfit_of
@@ -566,7 +566,8 @@ def with_out(f, name):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)
             if isinstance(error, TRACED_ERRORS):
                 raise leaving(asked_by(error, name))
-            failure = refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or error
+            failure = refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or history_of(
+                name, (*args, *kwargs.values()), out, error) or error
         try:
             raise leaving(failure)             # outside of the handler, or what it handled were the context of a refusal
         finally:

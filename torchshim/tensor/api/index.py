@@ -583,8 +583,16 @@ def _index_put(inplace, self, indices, values, accumulate=False):
             warn(UINT8_MASK)
         picks[d] = x
         d += meta(x).ndim if _is_mask(meta(x)) else 1
-    if d > meta(self).ndim:
-        raise IndexError(f"too many indices for tensor of dimension {meta(self).ndim} (got {d})")
+    m = meta(self)
+    if len(indices) > m.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {m.ndim} (got {len(indices)})")
+    if d > m.ndim:                             # with the dimensions of masks
+        for at, x in picks.items():
+            for k, n in enumerate(meta(x).shape if _is_mask(meta(x)) else ()):
+                if m.shape[wrap_dim(at + k, m.ndim)] != n:
+                    raise IndexError(f"The shape of the mask {list(meta(x).shape)} at index {k} does not match the shape of the indexed "
+                                     f"tensor {list(m.shape)} at index {at + k}")
+        raise IndexError(f"too many indices for tensor of dimension {m.ndim} (got {d})")
     if not isinstance(values, TensorBase):
         raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type_name(values)}")
     if not picks:

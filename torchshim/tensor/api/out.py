@@ -297,11 +297,16 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         inference, context.inference = context.inference, context.inference or is_inference(out)
+        grad, history = context.grad, out._ts_edge
         try:
+            if history is not None:            # what has no derivative is written all the same
+                context.grad = False
             with unasked():
                 _resized(out, result, name)
         finally:
-            context.inference = inference
+            context.inference, context.grad = inference, grad
+            if history is not None:
+                out._ts_edge = history
         refuse_inference(out)                  # after it is done: that is when torch notices
         return out
     if "transform" in context.modes:
@@ -320,13 +325,14 @@ def into(out, result, name, operands=(), rule=None, field="result"):
 
 def _resized(out, result, name):
     """Give `out` the shape of the result, and what that holds. All of it counts as one write."""
+    from .shape import resized
     from .views import bump_version
-    out.resize_(result.shape)
+    resized(out, tuple(result.shape))
     strides = meta(out).strides if name in _CONTIGUOUS or name.startswith("fft_") and name != "fft_ihfft" else meta(result).strides
     if strides != meta(out).strides:           # an output that is made anew lies as the result would
         span = 1 + sum([(n - 1) * s for n, s in zip(result.shape, strides)]) if result.numel() else 0
         if span > result.numel():              # with gaps
-            out.resize_((span,))
+            resized(out, (span,))
         out.as_strided_(result.shape, strides)
         bump_version(out, -1)
     (out if name in _COPIED else out.data).copy_(result)
@@ -361,7 +367,7 @@ def history_first(op, name, args, out, error):
     kernel what it says of the dtype of `out`."""
     if out is None or not isinstance(error, (RuntimeError, IndexError)):
         return None
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError) and not str(error).startswith("clamp is not"):
         return _dtype_first(op, name, args, out, error)
     given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, TensorBase)]
     try:
@@ -369,6 +375,22 @@ def history_first(op, name, args, out, error):
             refuse_history(_OF_TWO.get(op.full_name, name), given)
         if op.elementwise and name not in SHARED and isinstance(out, TensorBase):      # kernels look at memory before shapes
             refuse_overlap(out, given[:-1])
+    except RuntimeError as first:
+        return first.with_traceback(None)
+    return None
+
+
+#: Functions whose kernel looks at what does not fit, after the graph was asked.
+_LOOKS_LATE = frozenset("cat concat concatenate stack index_select gather take where linalg_inv".split())
+
+
+def history_of(name, args, out, error):
+    """Likewise of a function of the facade."""
+    if out is None or name not in _LOOKS_LATE or not isinstance(error, (RuntimeError, IndexError)):
+        return None
+    given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, TensorBase)]
+    try:
+        refuse_history(name, given)
     except RuntimeError as first:
         return first.with_traceback(None)
     return None

@@ -256,6 +256,11 @@ def resize_(self, *sizes, size=None, memory_format=None):
     shape = ints(sizes, "resize_")
     if self.requires_grad and not context.inference:
         raise RuntimeError("cannot resize variables that require grad")
+    return resized(self, shape, memory_format)
+
+
+def resized(self, shape, memory_format=None):
+    """The tensor, which got another shape; whether it requires grad is nobody's question, as where it is an out tensor."""
     edge(self)                                 # a view that lost its history says so
     ask(self, "resize_")
     m = meta(self)
