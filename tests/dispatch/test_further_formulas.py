@@ -28,6 +28,11 @@ CASES = {
     "fill": (lambda x, v: x.clone().fill_(v), (_x(2, 3), _x())), "roll": (lambda x: x.roll([1, 2], [0, 1]), (_x(2, 3),)),
     "attention of three dimensions": (lambda x, m: F.scaled_dot_product_attention(x, x, x, m), (_x(2, 3, 4), torch.rand(3, 3))),
     "masked attention": (lambda x, m: F.scaled_dot_product_attention(x, x, x, m), (_x(1, 2, 3, 4), torch.ones(3, 3).tril().bool())),
+    "greater of two": (torch.max, (_x(2, 3), _x(3))), "less of two": (lambda x: x.min(x.detach().round()), (_x(2, 3),)),
+    "attention in groups": (lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), (_x(1, 4, 3, 4), _x(1, 2, 3, 4))),
+    "attention in groups, four of three dimensions": (lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True),
+                                                      (_x(4, 3, 4), _x(2, 3, 4))),
+    "joined with nothing": (lambda x, e: torch.cat([e, x], 1), (_x(2, 3), torch.zeros(0, requires_grad=True))),
     "causal attention": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), (_x(2, 3, 4),)),
 }
 

@@ -444,8 +444,12 @@ RULES["linalg_vector_norm"] = lambda x, ord=2, dim=None, keepdim=False, *, dtype
     **({} if dtype is None else {"dtype": dtype}))
 
 
-@rule("max", "min")
-def _extreme(*args, **kwargs):
+def _extreme(name, *args, **kwargs):
     if len(args) > 1 and isinstance(args[1], Tensor) or "other" in kwargs:
-        raise NotImplementedError("torchshim: max and min of two tensors under __torch_dispatch__: call torch.maximum")
+        return do(_extremes[name], args[0], args[1] if len(args) > 1 else kwargs["other"])
     return NotImplemented
+
+
+_extremes = {"max": "maximum", "min": "minimum"}
+for _n in _extremes:
+    RULES[_n] = functools.partial(_extreme, _n)

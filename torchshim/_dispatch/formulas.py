@@ -221,6 +221,9 @@ def _cut(a):
     """The parts of a cotangent that belong to what was joined."""
     d, at, parts = a.dim % a.g.ndim, 0, []
     for t in a.tensors:
+        if tuple(t.shape) == (0,):             # which may stand beside any others
+            parts.append(do("zeros", [0], dtype=a.g.dtype, layout=a.g.layout, device=a.g.device))
+            continue
         n = t.shape[d] if t.ndim else 0
         parts.append(do("slice.Tensor", a.g, d, at, at + n))
         at += n

@@ -106,6 +106,14 @@ def _product_dim(a):
     return do("mul.Tensor", g, _others_multiplied(a.self, a.dim))
 
 
+def _of_two(a, beyond, other):
+    half = do("div.Scalar", a.g, 2)
+    shared = do("where.self", do("eq.Tensor", a.self, a.other), half, a.g)
+    return do("masked_fill_.Scalar", shared, do(f"{beyond[other]}.Tensor", a.self, a.other), 0)
+
+
+_add("maximum", "MaximumBackward0", self=lambda a: _of_two(a, ("lt", "gt"), 0), other=lambda a: _of_two(a, ("lt", "gt"), 1))
+_add("minimum", "MinimumBackward0", self=lambda a: _of_two(a, ("gt", "lt"), 0), other=lambda a: _of_two(a, ("gt", "lt"), 1))
 _add("clamp_min", "ClampMinBackward0", self=lambda a: _clamped_by(a, "ge", a.min))
 _add("clamp_max", "ClampMaxBackward0", self=lambda a: _clamped_by(a, "le", a.max))
 _add("clamp.Tensor", "ClampBackward0", _clamped_by_tensors)

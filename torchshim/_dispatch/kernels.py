@@ -180,7 +180,10 @@ def _avg_pool2d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_
 
 
 def _flash(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    made = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    shared = query.shape[1] != key.shape[1]
+    made = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=shared)
+    if shared:
+        key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
     scores = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
         scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).tril().logical_not(), -math.inf)
@@ -190,7 +193,8 @@ def _flash(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None,
 
 
 def _flash_backward(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale=scale)
+    f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale=scale,
+                                                       enable_gqa=query.shape[1] != key.shape[1])
     return _pulled_back(f, grad_out, (query, key, value))
 
 

@@ -203,8 +203,6 @@ def _interpolate(input, size=None, scale_factor=None, mode="nearest", align_corn
 # -- attention ------------------------------------------------------------------------------------------------------------------
 @rule("scaled_dot_product_attention")
 def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    if enable_gqa:
-        raise NotImplementedError("torchshim: attention of grouped queries under __torch_dispatch__")
     if attn_mask is not None and attn_mask.dtype is torch.bool:
         attn_mask = _added(attn_mask, query)
     plain = query.ndim == 4 and not dropout_p and query.shape[-1] == value.shape[-1] and (attn_mask is None or not attn_mask.requires_grad)
@@ -212,6 +210,8 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
         return do("_scaled_dot_product_flash_attention_for_cpu", query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale)[0]
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     q = do("mul.Scalar", query, root)
+    if enable_gqa:
+        key, value = [_in_groups(x, query.shape[-3]) for x in (key, value)]
     if is_causal:
         ones = do("ones", [query.shape[-2], key.shape[-2]], dtype=torch.bool, layout=query.layout, device=query.device)
         attn_mask = _added(do("tril", ones), query)
@@ -221,6 +221,18 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
         kept = do("bernoulli_.float", do("empty_like", weights), 1 - dropout_p)
         weights = do("mul.Tensor", weights, do("div_.Scalar", kept, 1 - dropout_p))
     return _matmul(weights, value)
+
+
+def _in_groups(x, heads):
+    """Keys or values, each for as many queries as share it."""
+    count = heads // x.shape[-3]
+    if count == 1:
+        return x
+    x = do("unsqueeze", x, x.ndim - 2)
+    shape = list(x.shape)
+    spread = do("expand", x, [*shape[:-3], count, *shape[-2:]])
+    spread = do("clone", spread, memory_format=torch.contiguous_format)
+    return do("view", spread, [*shape[:-4], heads, *shape[-2:]])
 
 
 def _added(mask, like):
