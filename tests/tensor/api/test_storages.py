@@ -3,6 +3,7 @@
 Every expectation holds for real torch 2.13: replacing the import below by `import torch` must leave the file green.
 """
 import copy
+import gc
 import subprocess
 import sys
 
@@ -156,3 +157,21 @@ def test_typed_storages_say_once_that_they_are_deprecated():
                "assert str(said.message).endswith('To access UntypedStorage directly, use tensor.untyped_storage() instead of "
                "tensor.storage()')\n")
     subprocess.run([sys.executable, "-c", program.format("torchshim")], check=True)
+
+
+def test_storages_that_lead_to_each_other_are_collected():
+    gone = []
+
+    class Told:
+        def __del__(self):
+            gone.append(1)
+    a, b = torch.UntypedStorage(2), torch.UntypedStorage(2)
+    a.other, b.other, a.told = b, a, Told()
+    held = torch.UntypedStorage(2)
+    held.first = a
+    del a, b
+    gc.collect()
+    assert not gone and held.first.other.other is held.first
+    del held
+    gc.collect()
+    assert gone

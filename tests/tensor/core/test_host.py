@@ -339,6 +339,9 @@ def test_bfloat16_goes_through_dlpack_as_memory():
 
 
 def test_the_address_of_memory_that_was_seen_as_another_dtype():
-    x = torch.ones(3, dtype=torch.bfloat16)
-    seen = x.view(torch.int16).numpy()
-    assert x.data_ptr() == seen.ctypes.data
+    for shape in ((3,), ()):
+        x = torch.ones(shape, dtype=torch.bfloat16)
+        seen = x.view(torch.int16).numpy()
+        assert x.data_ptr() == seen.ctypes.data
+    y = torch.ones(())
+    assert y.numpy().ctypes.data == y.data_ptr()

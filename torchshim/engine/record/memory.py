@@ -26,7 +26,7 @@ class Memory:
         if self.origin is not None:
             return None
         if self._room is None:
-            self._room = memoryview(self.flat.view("B")) if self.flat.base is None else self.flat.base
+            self._room = memoryview(self.flat.reshape(-1).view("B")) if self.flat.base is None else self.flat.base
         return self._room
 
     def __init__(self, flat, meta, last=None, origin=None):

@@ -22,14 +22,13 @@ _KINDS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16"
           "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "complex_float": "complex64", "complex_double": "complex128",
           **{n: n for n in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz")}}
 _known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
-_attributes = weakref.WeakKeyDictionary()  # Storage -> what the user has set on its UntypedStorage, the class of a subclass among it
 
 
 def untyped(st):
     """The one UntypedStorage of a Storage, as long as somebody holds it."""
     s = _known.get(id(st))
     if s is None:
-        s = object.__new__(_attributes.get(st, {}).get("__class__", UntypedStorage))
+        s = object.__new__(getattr(st, "attributes", {}).get("__class__", UntypedStorage))
         s._ts_st, s.fresh = st, False
         _known[id(st)] = s
     return s
@@ -201,7 +200,7 @@ class UntypedStorage(_Casts):
         t = tensor_from(a)
         st = (t if device is None else t.to(device))._ts_st
         if cls is not UntypedStorage:
-            _attributes[st] = {"__class__": cls}
+            st.attributes = {"__class__": cls}
         return untyped(st)
 
     @classmethod
@@ -221,12 +220,13 @@ class UntypedStorage(_Casts):
         if name in UntypedStorage.__slots__:
             object.__setattr__(self, name, value)
         else:
-            _attributes.setdefault(self._ts_st, {})[name] = value
+            st = self._ts_st
+            st.attributes = {**getattr(st, "attributes", {}), name: value}
 
     def __getattr__(self, name):
         try:
-            return _attributes[self._ts_st][name]
-        except KeyError:
+            return self._ts_st.attributes[name]
+        except (AttributeError, KeyError):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
 
     def _tensor(self, dtype=None):
