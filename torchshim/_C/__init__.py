@@ -114,12 +114,15 @@ def _log_api_usage_once(event):
 
 
 def _get_tracing_state():
-    """None: nothing is traced."""
+    """The scopes of the trace that torch.jit._get_trace_graph makes of the caller; None where it makes none."""
+    import sys
+    traces = sys.modules.get(f"{__package__.partition('.')[0]}.jit.traces")
+    return None if traces is None else traces.current
 
 
 def _is_tracing():
-    """False: nothing is traced."""
-    return False
+    """Whether torch.jit._get_trace_graph traces the caller."""
+    return _get_tracing_state() is not None
 
 
 def _current_graph_task_id():

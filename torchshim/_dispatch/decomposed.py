@@ -7,7 +7,6 @@ raises NotImplementedError.
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 
 import torchshim as torch
@@ -68,11 +67,6 @@ def run(asking, args, kwargs):
         from .contractions import put
         return put(key, args, {k: x for k, x in kwargs.items() if x is not None}, asking.name)
     kwargs = {k: x for k, x in kwargs.items() if k not in ("out", "_stacklevel")}
-    if of_nn and len(args) > 1:
-        names = _names(asking.plain)
-        if "inplace" in names[:len(args)]:
-            k = names.index("inplace")
-            args, kwargs["inplace"] = (*args[:k], *args[k + 1:]), args[k]
     if key != "dropout" and kwargs.pop("inplace", False):
         key += "_"
     rule = RULES.get(key)
@@ -83,12 +77,6 @@ def run(asking, args, kwargs):
     if key not in table() or of_nn and key not in OF_NN:
         raise NotImplementedError(f"torchshim: {asking.name} under __torch_dispatch__")
     return by_schema(key, args, kwargs, f"{asking.name} with these arguments under __torch_dispatch__", _FACTORIES)
-
-
-@functools.cache
-def _names(f):
-    """The names of a function's parameters."""
-    return tuple(inspect.signature(f).parameters)
 
 
 def by_schema(key, args, kwargs, refused, factories, whole=False):

@@ -9,6 +9,7 @@ that none of these know raises NotImplementedError: nothing passes unseen.
 from __future__ import annotations
 
 import functools
+import inspect
 
 from .. import Tensor
 from .._toplevel import SymInt
@@ -87,6 +88,8 @@ def public(asking, args, kwargs):
     if not wanted(args, kwargs):
         return NotImplemented
     from . import above, decomposed
+    if asking.name.startswith("torch.nn.functional.") and len(args) > 1:
+        args, kwargs = _by_name("inplace", asking.plain, args, kwargs)
     try:
         if sees_composites():
             with state().stack[-1].running(asking):
@@ -96,6 +99,20 @@ def public(asking, args, kwargs):
         if asking.binary:
             return overriding.DECLINED
         raise
+
+
+@functools.cache
+def _names(f):
+    return tuple(inspect.signature(f).parameters)
+
+
+def _by_name(flag, f, args, kwargs):
+    """A call's arguments with one by name that was given by its place."""
+    names = _names(f)[:len(args)]
+    if flag not in names:
+        return args, kwargs
+    k = names.index(flag)
+    return (*args[:k], *args[k + 1:]), {**kwargs, flag: args[k]}
 
 
 def sees_composites():

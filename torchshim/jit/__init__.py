@@ -263,8 +263,14 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 
 
 def _get_trace_graph(f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False):
-    """NotImplementedError: the graph would be TorchScript's."""
-    raise NotImplementedError("torchshim: torch.jit._get_trace_graph; there is no TorchScript here (torch.fx traces modules)")
+    """(graph, result) of a call: its ATen operators, as counters of operations read them (see jit/traces.py). NotImplementedError where the
+    inputs' states are asked for."""
+    from .traces import trace_graph
+    if _return_inputs_states:
+        raise NotImplementedError("torchshim: torch.jit._get_trace_graph(_return_inputs_states=True)")
+    args = args if builtins.isinstance(args, tuple) else (args,)
+    graph, made = trace_graph(f, args, kwargs or {})
+    return (graph, made, args) if return_inputs else (graph, made)
 
 
 def fork(func, *args, **kwargs):
