@@ -143,8 +143,6 @@ LABELS = string.ascii_uppercase + string.ascii_lowercase
 def parsed(equation, shapes):
     """(labels of each operand, labels of the result) with '.' for the ellipsis; torch's errors."""
     left, arrow, right = equation.partition("->")
-    if arrow and "->" in right:
-        raise RuntimeError("einsum(): arrow '->' found more than once")
     position, inputs = 0, []
     for k, part in enumerate(left.split(",")):
         text = ""

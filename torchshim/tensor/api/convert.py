@@ -143,6 +143,7 @@ def type_(self, dtype=None, non_blocking=False, *, memory_format=None, **kw):
     return to(self, dtype, memory_format=memory_format)
 
 
+type_.__name__ = "type"
 Tensor.type = type_
 
 
