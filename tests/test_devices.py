@@ -100,3 +100,17 @@ def test_a_group_of_one(monkeypatch):
     finally:
         dist.destroy_process_group()
     assert not dist.is_initialized()
+
+
+@pytest.mark.parametrize("make, error, text", [
+    (lambda: torch.device(1.5), TypeError, "device() received an invalid combination of arguments - got (float), but expected one of:\n"
+     " * (torch.device device)\n      didn't match because some of the arguments have invalid types: (!float!)\n"
+     " * (str type, int index = -1)\n"),
+    (lambda: torch.device("cpu", "a"), TypeError, "device(): argument 'index' (position 2) must be int, not str"),
+    (lambda: torch.device(torch.device("cpu"), 1), TypeError, "device(): argument 'type' (position 1) must be str, not torch.device"),
+    (lambda: torch.device("cpu:0", 1), RuntimeError,
+     "type (string) must not include an index because index was passed explicitly: cpu:0")])
+def test_what_no_device_is_made_of(make, error, text):
+    with pytest.raises(error) as refusal:
+        make()
+    assert str(refusal.value) == text

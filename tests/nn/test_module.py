@@ -414,3 +414,17 @@ def test_a_parameter_becomes_a_sparse_one():
     layer.weight.grad, before = torch.ones(2, 3), layer.weight
     layer._apply(lambda t: t.detach().to_sparse())
     assert layer.weight.layout is layer.weight.grad.layout is torch.sparse_coo and layer.weight is not before
+
+
+def test_copies_of_parameters_have_no_attributes_and_inference_tensors_become_none():
+    """As in torch: a Parameter's deep copy is made anew; what was made in inference mode cannot require a gradient outside of it."""
+    p = nn.Parameter(torch.ones(2, 3).t())
+    p.tag = 1
+    q = copy.deepcopy(p)
+    assert not hasattr(q, "tag") and q.stride() == (1, 3) and type(q) is nn.Parameter
+    with torch.inference_mode():
+        made = torch.ones(2)
+    with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."):
+        nn.Parameter(made)
+    assert not nn.Parameter(made, requires_grad=False).requires_grad
+    assert str(torch.set_grad_enabled(True)) == "torch.autograd.grad_mode.set_grad_enabled(mode=True)"

@@ -123,11 +123,8 @@ class set_grad_enabled(_Decorating):
     def clone(self):
         return type(self)(self.mode)
 
-    def __str__(self):
-        return "torch.autograd.grad_mode.set_grad_enabled"
-
     def __repr__(self):
-        return f"{self}(mode={self.mode})"
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
 def _set_inference(on):

@@ -11,6 +11,7 @@ from ..tensor.core.overriding import disabled_torch_function_impl, dispatches, n
 from ..tensor.core.size import Size
 from ..tensor.core.tensor import Tensor, _TensorMeta
 from ..tensor.core.view import detached
+from ..tensor.core.write import is_inference
 
 
 class _Kind(_TensorMeta):
@@ -53,6 +54,8 @@ def _marked(cls, data, requires_grad):
         t.__dict__.update(data.__dict__)
         t.__dict__[cls._ts_mark] = True
     if requires_grad:
+        if is_inference(t):
+            return t._ts_ask_for_grad()
         t._ts_edge = True
     return t
 
@@ -82,7 +85,7 @@ class Parameter(Tensor, metaclass=_Kind):
         return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo):
-        return _deepcopy(self, memo)
+        return _deepcopy(self, memo, {})               # attributes stay behind, as in torch
 
 
 @never_asks
@@ -104,16 +107,16 @@ class Buffer(Tensor, metaclass=_Kind):
         pass
 
     def __deepcopy__(self, memo):
-        return _deepcopy(self, memo)
+        return _deepcopy(self, memo, self.__dict__)
 
 
-def _deepcopy(t, memo):
+def _deepcopy(t, memo, attributes):
     """A copy with its own memory and no gradient. Values are immutable, so that sharing one is a copy."""
     if id(t) in memo:
         return memo[id(t)]
     y = wrap(present(read(t)), True if t.requires_grad else None)
     y.__class__ = type(t)
-    y.__dict__.update(t.__dict__)
+    y.__dict__.update(attributes)
     memo[id(t)] = y
     return y
 

@@ -424,7 +424,7 @@ class ParameterDict(Module):
         """Take over all entries of a mapping (one that is not ordered in the order of its names) or of (name, entry) pairs."""
         if isinstance(parameters, abc.Mapping) and not isinstance(parameters, OrderedDict):
             parameters = OrderedDict(sorted(parameters.items()))
-        for k, v in _pairs("ParametersDict", parameters):
+        for k, v in _pairs("ParameterDict", parameters):
             self[k] = v
 
     def extra_repr(self):

@@ -60,7 +60,7 @@ _IS = {
     "bool": lambda x: isinstance(x, (bool, np.bool_)),
     "str": lambda x: isinstance(x, (str, bytes)), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
     "Layout": lambda x: isinstance(x, torch_layout), "MemoryFormat": lambda x: isinstance(x, memory_format),
-    "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
+    "Device": lambda x: isinstance(x, (str, int, torch_device)) and not isinstance(x, bool), "Tensor": lambda x: isinstance(x, TensorBase),
 }
 
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...engine import Memory, TRACED, context, contiguous_strides, meta_of, value_of
+from ...engine import Memory, TRACED, context, contiguous_strides, meta_of, value_of, warn
 from ...ops import promotion as P
 from ...ops import shape as S
 from ...ops import views as V
@@ -334,11 +334,13 @@ def resize_as_(input, the_template, *, memory_format=None):
 
 def resize_as(self, tensor):
     """`resize_as_` of the detached tensor, which shares its memory."""
+    warn("non-inplace resize_as is deprecated")
     return resize_as_(self.detach(), tensor)
 
 
 def resize(self, *sizes):
     """`resize_` of the detached tensor, which shares its memory."""
+    warn("non-inplace resize is deprecated")
     return resize_(self.detach(), *sizes)
 
 

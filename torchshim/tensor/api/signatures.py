@@ -26,6 +26,7 @@ _LIKE = "MemoryFormat? memory_format=None, " + _OPTIONS
 
 #: torch's signatures and the names that have them; a name that occurs more than once is overloaded, in this order.
 _SIGNATURES = (
+    ("Device device", "device"), ("str type, int index=-1", "device"),
     ("Tensor self, int[] shape", "reshape"),
     ("Tensor self",
      "ravel t squeeze alias_copy view_as_real view_as_complex real imag conj is_conj is_neg resolve_conj resolve_neg adjoint "

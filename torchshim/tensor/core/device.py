@@ -1,6 +1,7 @@
 """torch.device on JAX's devices."""
 from __future__ import annotations
 
+import functools
 import re
 import threading
 
@@ -12,8 +13,10 @@ _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "h
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone", "tpu")
 
 
-_UNFIT = ("device() received an invalid combination of arguments - got (), but expected one of:\n * (torch.device device)\n"
-          " * (str type, int index = -1)\n")
+def refusal(args, kwargs):
+    """torch's TypeError for what no device is made of, else None."""
+    from ..api.signatures import refusal as refused
+    return refused("device", args, kwargs)
 
 
 class device:
@@ -21,30 +24,35 @@ class device:
     __module__ = "torchshim"
     __slots__ = ("type", "index")
 
-    def __init__(self, type=None, index=None):
-        if type is None:
-            raise TypeError(_UNFIT)
-        if isinstance(type, device):
-            type, index = type.type, type.index
-        elif isinstance(type, int):
+    def __init__(self, *args, **kwargs):
+        kind, index = args if len(args) == 2 else (*args, None) if len(args) == 1 else (None, None)
+        if kwargs:
+            kind, index = kwargs.get("type", kwargs.get("device", kind)), kwargs.get("index", index)
+        if kwargs or kind.__class__ is not str or index.__class__ not in (int, type(None)):
+            error = refusal(args, {k: x for k, x in kwargs.items() if k != "index" or x is not None})
+            if error is not None:
+                raise error
+        if isinstance(kind, device):
+            kind, index = kind.type, kind.index
+        elif not isinstance(kind, str):
             if not accelerators("cuda"):
                 raise RuntimeError("Cannot access accelerator device when none is available.")
-            type, index = "cuda", type
-        elif not isinstance(type, str):
-            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+            kind, index = "cuda", kind
         elif index is None:
-            m = re.fullmatch(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?", type)
-            if not type:
+            m = re.fullmatch(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?", kind)
+            if not kind:
                 raise RuntimeError("Device string must not be empty")
             if not m:
-                raise RuntimeError(f"Invalid device string: '{type}'")
-            type, index = m[1], int(m[2]) if m[2] else None
-        if type not in _TYPES:
+                raise RuntimeError(f"Invalid device string: '{kind}'")
+            kind, index = m[1], m[2]
+        elif ":" in kind:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {kind}")
+        if kind not in _TYPES:
             raise RuntimeError(f"Expected one of {', '.join(t for t in _TYPES if t != 'tpu')} device type at start of device string: "
-                               f"{type}")
-        if index is not None and index < 0:
+                               f"{kind}")
+        self.type, self.index = kind, None if index is None else int(index)
+        if index is not None and self.index < 0:
             raise RuntimeError("Device index must not be negative")
-        self.type, self.index = type, index
 
     def __repr__(self):
         return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
@@ -152,4 +160,7 @@ def same_device(a, b):
 
 def from_jax(d):
     """The torch device of a JAX device."""
-    return device(device_name(d))
+    return _named(device_name(d))
+
+
+_named = functools.cache(device)
