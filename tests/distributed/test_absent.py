@@ -113,3 +113,21 @@ def test_dimensions_of_a_data_parallel_mesh():
     assert (dims.shard, dims.replicate, dims.shard_names, dims.replicate_names) == ("dp", None, ("dp",), ())
     with pytest.raises(ValueError, match="At least one of"):
         fsdp.DataParallelMeshDims()
+
+
+def test_inner_names_that_a_trainer_imports():
+    # composer imports these before it knows whether it will cut anything; torch cleans names so
+    from torchshim.distributed._tensor.device_mesh import init_device_mesh
+    from torchshim.distributed.checkpoint.optimizer import load_sharded_optimizer_state_dict
+    from torchshim.distributed.checkpoint.utils import CheckpointException
+    from torchshim.distributed.fsdp._common_utils import clean_tensor_name
+    from torchshim.distributed.fsdp._flat_param import FlatParamHandle
+    from torchshim.distributed.fsdp._runtime_utils import _post_backward_final_callback
+    from torchshim.profiler._memory_profiler import _CATEGORY_TO_INDEX, MemoryProfileTimeline
+    assert init_device_mesh is dist.device_mesh.init_device_mesh and issubclass(CheckpointException, BaseException)
+    assert [clean_tensor_name(n) for n in ("_fsdp_wrapped_module.a._checkpoint_wrapped_module.b", "a._fsdp_wrapped_module._flat_param",
+                                           "_orig_mod.x")] == ["a.b", "a._flat_param", "_orig_mod.x"]
+    assert [c.value for c in _CATEGORY_TO_INDEX if c] == [6, 7, 1, 2, 3, 4, 5]
+    for refused in (load_sharded_optimizer_state_dict, FlatParamHandle, _post_backward_final_callback, MemoryProfileTimeline):
+        with pytest.raises(NotImplementedError):
+            refused(None)

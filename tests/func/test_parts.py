@@ -14,6 +14,9 @@ class Bag:
     def __init__(self, batch, **tensors):
         self.batch, self.tensors, self.held = list(batch), tensors, {}
 
+    def __copy__(self):
+        return type(self)(self.batch, **self.tensors)
+
     def added(self, dim, level):
         if level not in self.held:
             self.held[level] = Bag(self.batch[:dim] + self.batch[dim + 1:], **{
@@ -77,6 +80,17 @@ def test_gradients_pass_through_a_container(bags):
     want = x.detach().clone().requires_grad_(), w.detach().clone().requires_grad_()
     (want[0] * want[1]).pow(2).sum().backward()
     assert torch.equal(x.grad, want[0].grad) and torch.equal(w.grad, want[1].grad)
+
+
+def test_backward_does_not_see_what_was_put_into_a_container_later(bags):
+    # tensordict's results are their arguments, with entries added; torch's graph holds what it read
+    x, w = torch.arange(6.).reshape(2, 3).requires_grad_(), torch.tensor([1., 2., 3.], requires_grad=True)
+    mapped, whole = Bag([2], x=x), Bag([], w=w)
+    out = torch.vmap(lambda b, c: b.tensors["x"] * c.tensors["w"], (0, None))(mapped, whole)
+    mapped.tensors.update(early=torch.zeros(2), x=torch.zeros(2, 3))
+    whole.tensors["w"] = torch.zeros(3)
+    out.sum().backward()
+    assert x.grad.tolist() == [[1., 2., 3.]] * 2 and w.grad.tolist() == [3., 5., 7.]
 
 
 def test_plain_tensors_beside_containers(bags):

@@ -7,10 +7,12 @@ twice: once to tell which tensors it asks for, once to be given them.
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import sys
 
 from ..autograd.levels import stand_ins
+from ..tensor.core.handle import TensorBase
 
 _numbers = itertools.count(1 << 20)            # beyond any level's, and never the same: containers remember what they answered for a number
 
@@ -70,10 +72,18 @@ def _answering(by):
         del stand_ins[number]
 
 
+def _kept(leaf, dim):
+    """A container as it is now: backward maps the function again, and what is in the caller's may be another by then."""
+    if isinstance(leaf, TensorBase) or dim is None and not hasattr(leaf, "__copy__"):
+        return leaf
+    return copy.copy(leaf)
+
+
 def mapped_by(parts, func, out_dims, leaves, structure, dims, n, kwargs, batched, randomness):
     """The results of `func` over the batches of the leaves, which the library's parts take apart and put together."""
     _, create, unwrap = parts
     asking, info = _Asking(), {}
+    leaves = [_kept(leaf, d) for leaf, d in zip(leaves, dims)]
     with _answering(asking) as number:
         create(dims, leaves, number, structure)
 

@@ -17,6 +17,7 @@ from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
 from .._group import chosen
 from .._names import more
+from ._common_utils import FSDP_WRAPPED_MODULE, clean_tensor_name
 from .api import (BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, LocalOptimStateDictConfig,
                   LocalStateDictConfig, MixedPrecision, OptimStateDictConfig, OptimStateKeyType, ShardedOptimStateDictConfig,
                   ShardedStateDictConfig, ShardingStrategy, StateDictConfig, StateDictSettings, StateDictType)
@@ -25,7 +26,7 @@ __all__ = ["FullyShardedDataParallel", "OptimStateKeyType", "BackwardPrefetch", 
            "FullStateDictConfig", "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "OptimStateDictConfig",
            "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig", "StateDictSettings",
            "StateDictType"]
-_WRAPPED, _FLAT = "_fsdp_wrapped_module", "_flat_param"
+_FLAT = "_flat_param"
 _SWITCHED = "FSDP is switching to use `NO_SHARD` instead of {} since the world size is 1."
 _DEPRECATED = ("FSDP.state_dict_type() and FSDP.set_state_dict_type() are being deprecated. Please use APIs, get_state_dict() and "
                "set_state_dict(), which can support different parallelisms, FSDP1, FSDP2, DDP. API doc: "
@@ -34,11 +35,6 @@ _DEPRECATED = ("FSDP.state_dict_type() and FSDP.set_state_dict_type() are being 
 _CONFIGS = {StateDictType.FULL_STATE_DICT: (FullStateDictConfig, FullOptimStateDictConfig),
             StateDictType.LOCAL_STATE_DICT: (LocalStateDictConfig, LocalOptimStateDictConfig),
             StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig)}
-
-
-def _clean(name):
-    """A parameter's name without the wrappers'."""
-    return name.replace(_WRAPPED + ".", "").replace("_checkpoint_wrapped_module.", "")
 
 
 def _wrap_parts(module, policy, wrap, ignored, top=True):
@@ -188,14 +184,14 @@ class FullyShardedDataParallel(nn.Module):
     @property
     def module(self):
         """The wrapped module."""
-        inner = self._modules[_WRAPPED]
+        inner = self._modules[FSDP_WRAPPED_MODULE]
         return getattr(inner, "_checkpoint_wrapped_module", inner)
 
     def __getattr__(self, name):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            if name == _WRAPPED:
+            if name == FSDP_WRAPPED_MODULE:
                 raise
             return getattr(self._fsdp_wrapped_module, name)
 
@@ -256,7 +252,7 @@ class FullyShardedDataParallel(nn.Module):
         for (m, name), dtype in getattr(self, "_rested", {}).items():
             for path, part in self._fsdp_wrapped_module.named_modules():
                 if part is m:
-                    key = prefix + _clean(f"{path}.{name}" if path else name)
+                    key = prefix + clean_tensor_name(f"{path}.{name}" if path else name)
                     found[key] = found[key].to(dtype)
         if getattr(config, "offload_to_cpu", False):
             for key in [key for key in found if key.startswith(prefix)]:
@@ -268,8 +264,8 @@ class FullyShardedDataParallel(nn.Module):
             warn("When using ``NO_SHARD`` for ``ShardingStrategy``, full_state_dict willbe returned.")
         for key in [key for key in state_dict if key.startswith(prefix)]:
             rest = key[len(prefix):]
-            if not rest.startswith(_WRAPPED + "."):
-                state_dict[f"{prefix}{_WRAPPED}.{rest}"] = state_dict.pop(key)
+            if not rest.startswith(FSDP_WRAPPED_MODULE + "."):
+                state_dict[f"{prefix}{FSDP_WRAPPED_MODULE}.{rest}"] = state_dict.pop(key)
         self._loading = self._summoned()
         self._loading.__enter__()
 
@@ -279,12 +275,12 @@ class FullyShardedDataParallel(nn.Module):
     def named_parameters(self, *args, **kwargs):
         """(name, parameter): while they are summoned, without the wrappers' names."""
         for name, p in super().named_parameters(*args, **kwargs):
-            yield _clean(name) if self.training_state == "summoned" else name, p
+            yield clean_tensor_name(name) if self.training_state == "summoned" else name, p
 
     def named_buffers(self, *args, **kwargs):
         """(name, buffer): while parameters are summoned, without the wrappers' names."""
         for name, b in super().named_buffers(*args, **kwargs):
-            yield _clean(name) if self.training_state == "summoned" else name, b
+            yield clean_tensor_name(name) if self.training_state == "summoned" else name, b
 
     @staticmethod
     def fsdp_modules(module, root_only=False):
@@ -406,11 +402,11 @@ def _parts(model):
             at, parts = 0, []
             paths = {inner: name for name, inner in m._fsdp_wrapped_module.named_modules()}
             for shape, n, owners, _ in m._own:
-                own = _clean(".".join(x for x in (path, paths[owners[0][0]], owners[0][1]) if x))
-                parts.append((own.removeprefix(_WRAPPED + "."), lambda v, at=at, n=n, shape=shape: v[at:at + n].view(shape)))
+                own = clean_tensor_name(".".join(x for x in (path, paths[owners[0][0]], owners[0][1]) if x))
+                parts.append((own.removeprefix(FSDP_WRAPPED_MODULE + "."), lambda v, at=at, n=n, shape=shape: v[at:at + n].view(shape)))
                 at += n
             found[m._flat_param] = parts
     for name, p in model.named_parameters():
         if p not in found:
-            found[p] = [(_clean(name), lambda v: v)]
+            found[p] = [(clean_tensor_name(name), lambda v: v)]
     return found

@@ -1,0 +1,4 @@
+"""What libraries take from torch.distributed.checkpoint.utils."""
+from .api import CheckpointException
+
+__all__ = ["CheckpointException"]
