@@ -1,5 +1,7 @@
 """FullyShardedDataParallel in one process: flat parameters, names of state dicts and optimizer states,
 and the numbers of an unwrapped module."""
+import copy
+
 import pytest
 
 import torchshim as torch
@@ -64,6 +66,8 @@ def test_it_trains_as_without_and_its_states_go_into_another(options):
     other = FSDP(net(), device_id=CPU, **options)
     assert str(other.load_state_dict(states)) == "<All keys matched successfully>"
     again = torch.optim.Adam(other.parameters(), lr=0.1)
+    if "use_orig_params" in options:           # else optimizers share what is loaded, as in torch; flat states are made anew
+        optimizers = copy.deepcopy(optimizers)
     again.load_state_dict(FSDP.optim_state_dict_to_load(other, again, optimizers))
     for model, one in ((made, optimizer), (other, again)):
         one.zero_grad()

@@ -355,8 +355,8 @@ class FullyShardedDataParallel(nn.Module):
             entries = [optim_state_dict["state"][name] for name in names if name in optim_state_dict["state"]]
             if entries:
                 flat = len(parts[p]) > 1 or entries and _is_flat(p, entries[0])
-                state[k] = {key: torch.cat([e[key].reshape(-1) for e in entries]) if flat and isinstance(v, Tensor) and v.dim() else v
-                            for key, v in entries[0].items()}
+                state[k] = {key: v if not flat or not isinstance(v, Tensor) else torch.cat([e[key].reshape(-1) for e in entries])
+                            if v.dim() else v.clone() for key, v in entries[0].items()}
         for g in optim.param_groups:
             names = parts[g["params"][0]]
             groups.append({**of[names[0][0]], "params": list(range(at, at + len(g["params"])))})
