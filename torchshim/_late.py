@@ -43,6 +43,6 @@ _FROM = {
 }
 MODULES = ("_C", "_VF", "__config__", "__future__", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_jit_internal",
            "_logging", "_ops", "numa", "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "amp", "ao",
-           "classes", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library", "monitor", "multiprocessing",
+           "classes", "compiler", "_decomp", "export", "functional", "futures", "fx", "hub", "jit", "library", "monitor", "multiprocessing",
            "nested", "onnx", "overrides", "package", "profiler", "quantization", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}
