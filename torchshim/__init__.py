@@ -57,6 +57,7 @@ from .random import fills as _
 _bind.bind_all(Tensor)
 from .nn.functional import kernels as _, recurrent as _, spectral as _, toplevel as _
 del _
+_bind.name_written(Tensor)
 
 _read_only(Tensor)
 

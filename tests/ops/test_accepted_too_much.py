@@ -79,3 +79,39 @@ def test_sums_over_none_are_sums_over_dimensions():
     names = [type(y.grad_fn).__name__ for y in (x.sum(), x.sum(None), x.sum(()), x.mean(None), x.sum(dim=None, keepdim=True))]
     assert names == ["SumBackward0", "SumBackward1", "SumBackward1", "MeanBackward1", "SumBackward1"]
     assert x.sum(axis=0, keepdims=True).tolist() == [[6., 9.]]
+
+
+def test_operands_of_which_one_has_no_data_stay_apart():
+    x, m = torch.ones(3, 4), torch.ones(3, 4, device="meta")
+    for call in (lambda: m.lt_(x), lambda: m.pow_(x), lambda: F.mse_loss(m, x), lambda: torch.cat([m, x]), lambda: F.layer_norm(m, (4,), x[0]),
+                 lambda: torch.mv(m, x[0]), lambda: m.masked_fill(x > 0, 2), lambda: F.l1_loss(x, m)):
+        with pytest.raises(RuntimeError, match="is not on the expected device"):
+            call()
+    for call in (lambda: m.add_(x), lambda: m.copy_(x), lambda: torch.mm(m, x.t()), lambda: torch.gather(m, 0, x.long()), lambda: m + x[0, 0]):
+        assert call().device.type == "meta"
+
+
+def test_running_means_are_lost_at_infinities():
+    inf = math.inf
+    means = [torch.var_mean(torch.tensor(v))[1].item() for v in ([1., inf], [1., 2., -inf], [inf, 1.], [inf, inf], [-inf, 1., 2.])]
+    assert means[:2] == [inf, -inf] and all(map(math.isnan, means[2:]))
+    assert str(torch.std_mean(torch.tensor([1 + 1j, complex(inf)]))[1].item()) == "(inf+0.5j)"
+
+
+def test_out_of_frequencies_and_what_has_no_history():
+    assert torch.fft.fftfreq(4, out=torch.empty(4, dtype=torch.float64)).dtype == torch.float64
+    assert torch.fft.rfftfreq(2).tolist() == [0., .5] and torch.fft.fftfreq(2).tolist() == [0., -.5]
+    with pytest.raises(RuntimeError, match=r"dtype Double does not match dtype of out parameter \(Float\)"):
+        torch.fft.fftfreq(2, dtype=torch.float64, out=torch.empty(2))
+    x = X.clone().requires_grad_()
+    assert not x.view(torch.float32).requires_grad and x.view(torch.float32).data_ptr() == x.data_ptr()
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(NotImplementedError, match="forward AD with embedding_renorm_"):
+        torch.embedding_renorm_(torch.autograd.forward_ad.make_dual(X.clone(), torch.ones_like(X)), I, 1., 2.)
+    with pytest.raises(RuntimeError, match="kl_div: Integral inputs not supported"):
+        torch.kl_div(X, X.int())
+
+
+def test_methods_that_are_written_in_python_name_their_class():
+    with pytest.raises(TypeError, match=r"^Tensor.split\(\) missing 1 required positional argument: 'split_size'$"):
+        X.split()
+    assert torch.Tensor.unflatten.__qualname__ == "Tensor.unflatten" and torch.Tensor.istft is not torch.istft

@@ -200,7 +200,7 @@ def immediate(context, op, layout, vals, nums, kinds):
     devices = {v.meta.device for v in vals}
     if "meta" in devices:
         # what has data must not lose it to an in-place operator whose operand has none
-        if len(devices) > 1 and (vals[0].meta.device != "meta" if op.writes else op.elementwise):
+        if len(devices) > 1 and (op.together or op.writes and vals[0].meta.device != "meta"):
             _refuse_mixed(vals)
         inst = op.resolve(layout, tuple([_with_device(v.meta, "meta") for v in vals]), kinds)
         out = [value_of(None, m) for m in inst.out_metas]

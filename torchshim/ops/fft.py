@@ -47,7 +47,7 @@ def _given(m, dims, sizes, kind):
     """The strides of what is transformed: the operand's, or those of a copy that was padded, or cast to dtypes of that kind."""
     if any([n > m.shape[d] for d, n in zip(dims, sizes)]) or not m.numel:
         return contiguous_strides(m.shape)
-    return kept_strides(m) if P.kind_of(m.dtype) < kind else m.strides
+    return kept_strides(m) or contiguous_strides(m.shape) if P.kind_of(m.dtype) < kind else m.strides
 
 
 def transform_strides(sort):

@@ -281,7 +281,10 @@ def _spread_on_host(name, given):
         dof = np.float64(max(dof, 0.0) if dof == dof else 0.0)
 
         def run(x):
-            means, squares = found(contiguous(np.asarray(x)))
+            x = contiguous(np.asarray(x))
+            means, squares = found(x)
+            if len(inst.out_metas) > 1 and n > 1 and np.isinf(means).any():
+                means[np.isinf(means) & _lost_at_infinity(x, n)] = np.nan
             squares /= dof
             made = np.sqrt(squares, squares) if name.startswith("std") else squares
             return [a.astype(P.float32).reshape(shape) for a in (made, means)[:len(inst.out_metas)]]
@@ -320,9 +323,25 @@ def std(self, dim, correction, keepdim):
     return deviation(*spread_args(self, dim, correction), keepdim, half_of(self.dtype)).astype(real_dtype(self.dtype))
 
 
+def _lost_at_infinity(x, n):
+    """Of rows of n numbers whose mean is infinite, whether torch's running mean is nan: it goes on after an infinity."""
+    return np.isinf(x).reshape(-1, n)[:, :-1].any(1)
+
+
 def mean_of(self, dim, keepdim):
-    x = wide(self)
-    return jnp.mean(x.astype(jnp.promote_types(x.dtype, np.float64)), wrap_dims(dim, self.ndim), keepdims=keepdim).astype(self.dtype)
+    """The mean as a running one gives it."""
+    axes = wrap_dims(dim, self.ndim)
+
+    def of_real(x):
+        made = jnp.mean(x.astype(np.float64), axes, keepdims=keepdim)
+        if not x.ndim or count(x.shape, axes) < 2:
+            return made
+        last = [d for d in range(x.ndim) if d not in axes]
+        rows = jnp.transpose(jnp.isinf(x), last + sorted(axes)).reshape(*[x.shape[d] for d in last], -1)
+        return jnp.where(jnp.isinf(made) & rows[..., :-1].any(-1).reshape(made.shape), jnp.nan, made)
+    if is_complex(self):
+        return jax.lax.complex(of_real(self.real), of_real(self.imag)).astype(self.dtype)
+    return of_real(wide(self)).astype(self.dtype)
 
 
 def var_mean(self, dim, correction, keepdim):

@@ -126,6 +126,12 @@ from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for t
 
 _SHAPES = re.compile(r"\(([\d, ]*)\)")
 
+#: Operators that are not elementwise and whose operands torch wants on one device even if one of them has no data; of others it asks the
+#: first, or nothing.
+_TOGETHER = frozenset("""cat stack dot vdot mv addmm addmv addr kron dist layer_norm group_norm rms_norm batch_norm_train batch_norm_eval
+    cross_entropy_loss cross_entropy_soft nll_loss l1_loss hinge_embedding_loss masked_fill prelu""".split())
+#: Elementwise ones that write into a tensor without data whatever comes from elsewhere.
+_INTO_NOTHING = frozenset("""add sub mul div true_divide floor_divide logical_and logical_or logical_xor masked_fill copy fill""".split())
 OPS: dict = {}              # (namespace, full name) -> Op
 
 
@@ -196,6 +202,7 @@ class Op(Operator):
         elif saves is not None:
             self.saves = saves
         self.elementwise = promote is not None if elementwise is None else elementwise
+        self.together = self.elementwise or promote is not None or self.name in _TOGETHER
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
@@ -529,7 +536,7 @@ class InplaceOp(Operator):
         self.params = op.params
         self.op, self.rule, self.saves_number, self.twice = op, op.rule, op.saves_number, op.twice
         self.saves = (lambda inst, wrt: (0,)) if op.inplace_keeps else op.saves
-        self.elementwise = op.elementwise
+        self.elementwise, self.together = op.elementwise, op.together and op.name not in _INTO_NOTHING
         self.back_refuses, self.grad_back, self.grad_for, self.twice_looks = op.back_refuses, op.grad_back, op.grad_for, op.twice_looks
         self.unfollowed = op.grad is None and op.inplace_grad is None
 

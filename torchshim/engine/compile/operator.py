@@ -29,6 +29,7 @@ class Operator:
     elementwise = False        # whether no element of its operands, broadcast, meets another
     plain_gradients = False    # whether gradients are contiguous, however the operands lie; or a function of an operand
     writes = False             # whether it computes what its first operand becomes
+    together = False           # whether its operands have to be on one device, even if one of them has no data
     least = LEAST              # sizes from here on are alike to it
     apart = None               # static arguments that are sizes: it compares none with another size, and they are alike from here on
     ordered = None             # likewise, where it has to know which of its sizes are larger

@@ -3,6 +3,7 @@ by default none, unlike in the operators' schemas: torch's binding does not read
 from __future__ import annotations
 
 from ...autograd.grad_mode import no_grad
+from ...engine import context
 from ...ops import promotion as P
 from ...ops.nn import dropout as drop_ops
 from ...ops.nn import embedding as embedding_ops
@@ -12,7 +13,7 @@ from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make, type_name
 from ...tensor.api.picking import in_range
 from ...tensor.core.dispatch import apply
-from ...tensor.core.handle import TensorBase
+from ...tensor.core.handle import TensorBase, tangent_of
 from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
 from .grouped import ScalingType, grouped_mm, scaled_mm
 
@@ -81,6 +82,9 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 @function(method=False)
 def embedding_renorm_(input, indices, max_norm, norm_type):
     """Scale down, in place, the rows that `indices` name and that are longer than max_norm."""
+    if "forward AD" in context.modes and tangent_of(input) is not None:
+        raise NotImplementedError("Trying to use forward AD with embedding_renorm_ that does not support it because it has not been "
+                                  "implemented yet.")
     d = input._ts_meta.dtype
     if P.kind_of(d) < 2:
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {P.c_name(d)} instead.")
@@ -195,6 +199,8 @@ def kl_div(input, target, reduction=0, *, log_target=False):
     """As nn.functional.kl_div."""
     if input.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     return call(L.ops.kl_div, (input, target, _reduction(reduction), log_target))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import types
 
 import numpy as np
 
@@ -542,6 +543,21 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
                 setattr(dispatch.Tensor, name, m)
         return f
     return register
+
+
+#: The methods that torch writes in Python, whose errors of Python's name their class.
+_WRITTEN = """dim_order eig istft lstsq lu module_load resize resize_as share_memory_ solve split stft storage_type symeig to_sparse_coo
+    unflatten unique unique_consecutive""".split()
+
+
+def name_written(tensor_class):
+    """Name the methods that torch writes in Python as it does; what is a function of `torch` too has another name there."""
+    for name in _WRITTEN:
+        f = getattr(tensor_class, name)
+        m = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        m.__kwdefaults__, m.__doc__, m.__module__, m.__qualname__ = f.__kwdefaults__, f.__doc__, f.__module__, f"Tensor.{name}"
+        m.__dict__.update(f.__dict__)
+        setattr(tensor_class, name, m)
 
 
 _DRAWN = {"bernoulli", "multinomial"}           # random numbers

@@ -8,6 +8,7 @@ from ...ops import promotion as P
 from ...ops.common import wrap_dim
 from .bind import call, function
 from .looked_up import looked_up
+from .out import into
 from .ranges import arange
 from .reduction import need_tensor
 from ..core.dtype import get_default_dtype, np_dtype
@@ -227,32 +228,35 @@ def _frequency_dtype(name, dtype):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{P.c_name(d)}'")
 
 
-def _refuse_fewer(n):
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-
-
 def _inverse(x):
     return 1.0 / x if x else math.copysign(math.inf, x)
 
 
-@function(**fft)
-def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def _frequencies(name, n, d, count, dtype, device, requires_grad, out):
+    """Steps of 1 / (n d), as many as `count` says; fftfreq's are below zero from the middle on."""
+    _frequency_dtype(name, dtype if out is None else out.dtype)
+    if out is not None and dtype is not None and np_dtype(dtype) != out._ts_meta.dtype:
+        raise RuntimeError(f"dtype {P.c_name(np_dtype(dtype))} does not match dtype of out parameter ({P.c_name(out._ts_meta.dtype)})")
+    if count < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    made = arange(count, dtype=dtype or (get_default_dtype() if out is None else out.dtype), device=device)
+    if name == "fftfreq" and n:
+        made = made.where(made < n - n // 2, made - n)
+    if n or count:
+        made = made * (_inverse(n * d) if n else math.inf)
+    return made.requires_grad_(requires_grad) if out is None else into(out, made, f"fft_{name}")
+
+
+@function("fftfreq", method=False, namespace="fft")
+def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that fft's numbers belong to, for samples `d` apart."""
-    _frequency_dtype("fftfreq", dtype)
-    _refuse_fewer(n)
-    made = arange(n, dtype=dtype or get_default_dtype(), device=device)
-    made = made.where(made < n - n // 2, made - n) * _inverse(n * d) if n else made
-    return made.requires_grad_(requires_grad)
+    return _frequencies("fftfreq", n, d, n, dtype, device, requires_grad, out)
 
 
-@function(**fft)
-def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+@function("rfftfreq", method=False, namespace="fft")
+def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that rfft's numbers belong to, for samples `d` apart."""
-    _frequency_dtype("rfftfreq", dtype)
-    _refuse_fewer(int(n / 2) + 1)
-    made = arange(int(n / 2) + 1, dtype=dtype or get_default_dtype(), device=device) * (_inverse(n * d) if n else float("inf"))
-    return made.requires_grad_(requires_grad)
+    return _frequencies("rfftfreq", n, d, int(n / 2) + 1, dtype, device, requires_grad, out)
 
 
 def _shift(name, amount, doc):

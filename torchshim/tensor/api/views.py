@@ -225,8 +225,6 @@ def unflatten(input, dim, sizes):
 def view_dtype(t, dtype):
     """The memory of `t` read as another dtype."""
     m, new = meta(t), np_dtype(dtype)
-    if new == m.dtype:
-        return t
     old, size = m.dtype.itemsize, new.itemsize
     if t.is_conj() or t.is_neg():
         of = "conjugate view tensors" if t.is_conj() else "tensors with negative bit set"
