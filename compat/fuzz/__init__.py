@@ -8,9 +8,10 @@ A program is made from its seed alone: statements over a pool of tensors (operat
 without gradients, derivatives of derivatives, and mistakes). Seeds from 1000000000 on make programs of a second kind (`wider`), which know more
 dtypes, layouts, operators, losses, modules and optimizers, transforms, custom Functions and hooks. Each statement runs by itself; what it says is what it made (shape, dtype,
 requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
-exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that meet
-one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, batched ones that cannot be looked at, or
-the end of the memory, do not count.
+exception. Numbers in double precision are compared to nine digits, in single precision to five, in half precision to its last bit, everything
+else exactly, and so all of a program in which one of these occurs. Programs that meet one of PyTorch's own internal assertions, gradients
+that it made as zeros that cannot be written, batched ones that cannot be looked at, integers that require grad (which it cannot
+differentiate), transforms of nothing that its library refuses, or the end of the memory, do not count.
 Programs avoid what PyTorch leaves to chance: other shapes given by `.data =` to what was saved (it reads past the end of the memory then),
 the sign of a NaN, roundings that a step function makes visible, medians of expanded tensors (it reads other memory), and in-place operators
 inside of functionalize, which forgets what they refuse.
@@ -49,7 +50,14 @@ def described(torch, x, gradient=False, born=0):
 # the third: with is_grads_batched, hooks are given, and `.grad` keeps, tensors that the documented `detach()` refuses
 OWN_FAULTS = ("INTERNAL ASSERT FAILED", "ZeroTensors are immutable", "Batching rule not implemented for aten::detach;",
                "can't allocate memory", "MKL FFT error")
+_INTEGERS_THAT_REQUIRE_GRAD = re.compile(r"'torch\.(?:u?int\d+|bool)', True")
 _NOISE = re.compile(r"0x[0-9a-f]+|\n?Exception raised from [\s\S]*")
+
+
+def counts(lines):
+    """Whether what PyTorch says is none of its own faults."""
+    said = str(lines)
+    return lines != ["the process died"] and not any([text in said for text in OWN_FAULTS]) and not _INTEGERS_THAT_REQUIRE_GRAD.search(said)
 
 
 def text_of(error, text):
@@ -102,6 +110,9 @@ def say(torch, seed):
 _TOLERANCES = {"torch.float32": 1e-5, "torch.complex64": 1e-5, "torch.bfloat16": 2 ** -7, "torch.float16": 2 ** -10}
 
 
+_SPELLED = {"torch.float32": "float", "torch.bfloat16": "bfloat16", "torch.float16": "half"}
+
+
 def same(a, b, tolerance=1e-9):
     """Whether two descriptions agree: numbers to nine digits, in single precision to five, all else exactly."""
     if isinstance(a, float) and isinstance(b, (int, float)) or isinstance(b, float) and isinstance(a, (int, float)):
@@ -115,4 +126,4 @@ def same(a, b, tolerance=1e-9):
 def coarsest(lines):
     """The tolerance for a program: what is made in lower precision may go on in double."""
     said = str(lines)
-    return max([t for dtype, t in _TOLERANCES.items() if dtype in said], default=1e-9)
+    return max([t for dtype, t in _TOLERANCES.items() if dtype in said or f".{_SPELLED.get(dtype)}(" in said], default=1e-9)

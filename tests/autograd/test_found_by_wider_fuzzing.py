@@ -174,3 +174,22 @@ def test_index_put_counts_its_indices_before_it_looks_at_masks():
 
 def test_the_norm_of_all_gradients_has_no_history():
     assert not torch.nn.utils.get_total_norm([torch.ones(2, requires_grad=True)]).requires_grad
+
+
+def test_gradients_of_functions_have_tangents():
+    forward = torch.autograd.forward_ad
+    x, v = torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([1.0, 3.0], dtype=torch.float64)
+    w = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    with forward.dual_level():
+        u = forward.make_dual(x, v)
+        tangent = lambda t: forward.unpack_dual(t).tangent
+        assert torch.allclose(tangent(torch.func.grad(lambda x: x.sin().sum())(u)), -x.sin() * v)
+        assert torch.allclose(tangent(torch.func.jacrev(torch.sin)(u)), torch.diag(-x.sin() * v))
+        assert torch.allclose(tangent(torch.func.grad_and_value(lambda x: x.sin().sum())(u)[1]), (x.cos() * v).sum())
+        assert torch.equal(tangent(torch.func.grad(lambda x: (x * u).sum())(x)), v)
+        assert torch.equal(tangent(torch.autograd.grad((w * u).sum(), w)[0]), v)           # an operand that wants no gradient
+        for f in (torch.func.jacfwd(torch.sin), torch.func.hessian(lambda x: x.sin().sum()), lambda x: torch.func.jvp(torch.sin, (x,), (x,))):
+            with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
+                f(x)
+        with pytest.raises(NotImplementedError, match="vmap over a tensor that has a tangent"):
+            torch.func.vmap(torch.sin)(u)

@@ -41,9 +41,10 @@ class _Level:
     def __init__(self):
         self.nodes, self.shown = [], []        # and those of tensors with a history of which a dual is a view
 
-    def put(self, node, tangents):
-        """Give a node the tangents of its outputs."""
-        node._ts_more().tangents = self, tangents
+    def put(self, node, tangents, alone=None):
+        """Give a node the tangents of its outputs. `alone`: {number of an operand: edge} for those that have a tangent and no gradient,
+        which the gradients of the others may read."""
+        node._ts_more().tangents = self, tangents, alone
         self.nodes.append(weakref.ref(node))
 
     def of(self, e):
@@ -130,6 +131,7 @@ def _watching(make_node):
         if node is None:
             return None
         given = [None if e is None else level.of(e) for e in node._ts_next]
+        alone = {i: e for i, e in enumerate(node._ts_next) if e is not None and forward_only(e)}
         node._ts_next = tuple([_real(e) for e in node._ts_next])
         keeps = context.grad is True and any([e is not None for e in node._ts_next])
         deep = keeps or context.grad is True and any([t is not None and t.requires_grad for t in given])
@@ -138,8 +140,8 @@ def _watching(make_node):
                 given[0] = given[0].clone()
         pushed = _seen(inst, given, nums) or _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
         if not keeps:
-            node._ts_next, node.__class__ = (), ForwardOnly
-        level.put(node, pushed)
+            node._ts_next, node.__class__, alone = (), ForwardOnly, None
+        level.put(node, pushed, alone)
         return node
     return make
 
@@ -322,12 +324,15 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Optional[Tensor]
 
 
+NESTED = "Nested forward mode AD is not supported at the moment"
+
+
 def enter_dual_level():
     """Begin to compute tangents; returns the level's number, 0: levels do not nest, as in torch."""
     global _current_level
     settle()
     if _current_level >= 0:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        raise RuntimeError(NESTED)
     around_nodes("forward AD", _watching)
     watch_writes(_after_write)
     _current_level = 0

@@ -14,6 +14,7 @@ from ..tensor.core.overriding import aside
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad
 from .batched import row_gradients
+from .forward_ad import NESTED
 from .grad_mode import grad_mode
 
 
@@ -84,6 +85,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
                            "Please either set `strict=False` or `vectorize=False`.")
     xs, single_in = _tuple(inputs, "inputs", "jacobian")
+    if strategy == "forward-mode" and "forward AD" in context.modes:
+        raise RuntimeError(NESTED)
     if strategy == "forward-mode" and context.modes.get("transform", ()) and context.modes["transform"][-1].kind == "vmap":
         raise RuntimeError("Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops.")
     with grad_mode(True):

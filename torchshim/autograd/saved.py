@@ -24,6 +24,8 @@ def saved_tensors(node, saved, shown=False):
     """What a node saved as tensors with their histories. What is compared alone has none where gradients are made of it, and has it where
     it is shown."""
     plan, tensors, edges, constant = node._ts_plan, [], node._ts_next, not shown and by_comparison(node)
+    if node._ts_extra is not None and node._ts_extra.tangents and node._ts_extra.tangents[2]:
+        edges = [node._ts_extra.tangents[2].get(i, e) for i, e in enumerate(edges)]
     places, args = {g[0]: g for g in node._ts_guard}, plan.args
     for k, v in enumerate(saved):
         if constant:

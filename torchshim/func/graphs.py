@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ..autograd.backward import make_cts, run
 from ..autograd.function import FunctionNode
+from ..engine import context
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, OwnVersion, sequence
 from ..tensor.core.handle import TensorBase, edge, offset_of, read, version
@@ -55,7 +56,7 @@ def gradients(outs, edges, cts, create_graph, ends=()):
     if not pairs or not edges:
         return [None] * len(edges)
     cts = make_cts([o for o, _ in pairs], [c for _, c in pairs])
-    if not create_graph:
+    if not create_graph and "forward AD" not in context.modes:
         cts = [read(c) for c in cts]
     captured = run([edge(o) for o, _ in pairs], cts, True, create_graph, edges, False, ends=ends)
     got = [captured.get(k) for k in range(len(edges))]

@@ -6,7 +6,7 @@ import functools
 
 from ..autograd.batched import row_gradients
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
-from ..autograd.forward_ad import refuse_unpushed
+from ..autograd.forward_ad import NESTED, level_here, refuse_unpushed
 from ..autograd.levels import Level, running
 from ..autograd.grad_mode import grad_mode, inference_mode
 from ..autograd.saved import Entrance
@@ -67,12 +67,22 @@ def _tensors(leaves):
     return leaves
 
 
+def _ended(t):
+    """`t` without its history; with its tangent, where it has one."""
+    if level_here() is None:
+        return t.detach()
+    with grad_mode(False):
+        return t.view_as(t)
+
+
 class _Run:
     """One call of the user's function on inner copies of the tensors in its arguments `which`."""
 
     def __init__(self, func, args, which, kwargs=None, hooks=False, traced=False, later=False):
         if active_hooks() is not None and not hooks:
             raise RuntimeError(_HOOKS)
+        if (hooks or traced) and level_here() is not None:
+            raise RuntimeError(NESTED)
         self.on = context.grad is True         # whether the caller wants a history of the results
         self.since = since = now()
         with grad_mode(True):
@@ -119,7 +129,7 @@ class _Run:
     def plain(self, x):
         """A result as the caller gets it: with a history only where it leads out of the function."""
         leaves, form = tree_flatten(x)
-        return tree_unflatten([t.detach() if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves],
+        return tree_unflatten([_ended(t) if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves],
                               form)
 
     def back(self, outs, cts, create_graph=None):
@@ -383,7 +393,7 @@ def _in_parts(f, rows, basis, chunk_size):
     """`rows(basis)`, or `f` batched over the rows of `basis` where that gives None; at most `chunk_size` of them at a time."""
     import torchshim as torch
     n = basis.shape[0]
-    if chunk_size == 1 and n:
+    if (chunk_size == 1 or level_here() is not None) and n:        # rows have tangents only where they are made one by one
         return [torch.stack(p) for p in zip(*[f([row]) for row in basis])]
     if chunk_size is None or chunk_size >= n:
         return rows(basis) or batched(f, [basis], [0], "same")

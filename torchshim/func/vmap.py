@@ -15,6 +15,7 @@ import traceback
 import jax
 import numpy as np
 
+from ..autograd.forward_ad import level_here
 from ..autograd.function import FunctionNode
 from ..autograd.levels import Level, is_traced, levels, running
 from ..autograd.saved import RELEASED, end_of, modified_error, residuals, tensor_at, written_error
@@ -26,7 +27,7 @@ from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, node_class, sequence
-from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, version
+from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, tangent_of, version
 from ..tensor.core.overriding import aside
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -101,6 +102,8 @@ def _explained():
 def batched(fn, xs, dims, randomness="error", held=()):
     """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first. `held`: the list
     that `fn` takes its other arguments from."""
+    if level_here() is not None and any([tangent_of(x) is not None for x in xs]):
+        raise NotImplementedError("torchshim: vmap over a tensor that has a tangent of forward mode")
     wants = [context.grad is True and edge(x) is not None for x in xs]
     since, info, size = now(), {}, meta(xs[0]).shape[dims[0]]
 

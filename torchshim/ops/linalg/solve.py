@@ -146,13 +146,13 @@ def triangular_solve_old(self, A, upper, transpose, unitriangular):
         raise RuntimeError(f"{name}: Expected b to have at least 2 dimensions, but it has {self.ndim} dimensions instead")
     if A.ndim < 2:
         raise RuntimeError(f"{name}: Expected A to have at least 2 dimensions, but it has {A.ndim} dimensions instead")
+    if A.dtype != self.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {P.c_name(self.dtype)} and A of type "
+                           f"{P.c_name(A.dtype)} instead.")
     square("", A)
     if A.shape[-2] != self.shape[-2]:
         raise RuntimeError(f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
                            f"matrix is {self.shape[-2]} by {self.shape[-1]}")
-    if A.dtype != self.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {P.c_name(self.dtype)} and A of type "
-                           f"{P.c_name(A.dtype)} instead.")
     kernel("triangular_solve_cpu", self)
     A, B = broadcast_batch(A, self)
     return _triangular(A, B, upper, True, transpose, unitriangular), A

@@ -253,8 +253,12 @@ def into(out, result, name, operands=(), rule=None, field="result"):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
         fields = getattr(result, "_names", (field,) * len(result))
         done = []
-        for k, (o, r, f) in enumerate(zip(out, result, fields)):
-            own = tuple((fits, words[k] if words.__class__ is tuple else words) for fits, words in rule)
+        owns = [tuple((fits, words[k] if words.__class__ is tuple else words) for fits, words in rule) for k in range(len(result))]
+        if name in ("max", "min", "sort", "topk", "kthvalue") and all([isinstance(o, TensorBase) for o in out]) and not (
+                context.grad and (result[0].requires_grad or out[0].requires_grad)):        # dtypes are looked at before anything is written
+            for own, o, r, f in zip(owns, out, result, fields):
+                check_dtype(own, r.dtype.np, o.dtype.np, name, f)
+        for own, o, r, f in zip(owns, out, result, fields):
             done.append(into(o, r, name, operands if name in SHARED else (), own, f))
         return written(type(result))(done)
     if isinstance(out, (tuple, list)) and len(out) == 1:
