@@ -1,4 +1,6 @@
 """torch.compile with a backend of the program's own: it gets torch 2.13's graphs, and what it makes of them computes the function."""
+import copy
+
 import pytest
 
 import torchshim as torch
@@ -236,6 +238,32 @@ def test_registered_backends_counters_and_explain():
     made = torch._dynamo.explain(toy_example)(torch.ones(3), torch.ones(3))
     assert (made.graph_count, made.graph_break_count, made.op_count, len(made.break_reasons)) == (2, 1, 5, 1)
     assert str(made).startswith("Graph Count: 2\nGraph Break Count: 1\nOp Count: 5\nBreak Reasons:\n  Break Reason 1:\n    Reason: ")
+
+
+def test_modules_compile_themselves_and_copies_share_graphs():
+    backend = Backend()
+
+    class Own(nn.Module):
+        def __init__(s):
+            super().__init__()
+            s.l = nn.Linear(2, 2)
+
+        def forward(s, x):
+            return s.l(x).relu()
+    net, x = Own(), torch.ones(1, 2)
+    plain = net(x)
+    net.compile(backend=backend)
+    assert torch.equal(net(x), plain) and len(backend.graphs) == 1
+    assert [n.name for n in backend.graphs[0].graph.nodes][0] == "l_s_modules_l_parameters_weight_"
+    again = copy.deepcopy(net)
+    assert torch.equal(again(x), plain) and "forward" not in again.__dict__
+    compiled = torch.compile(Own(), backend=backend)
+    compiled(x)
+    copy.deepcopy(compiled)(x)
+    assert len(backend.graphs) == 2
+    text = backend.graphs[0].print_readable(print_output=False)
+    assert 'def forward(self, L_s_modules_l_parameters_weight_: "f32[2, 2]",' in text and 'relu: "f32[1, 2]" = linear.relu()' in text
+    assert "test_capture.py" in text and "code: return s.l(x).relu()" in text
 
 
 def test_functions_of_nn_functional_are_noted_as_they_were_called():

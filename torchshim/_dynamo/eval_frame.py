@@ -100,5 +100,5 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     @functools.wraps(model)
     def compile_wrapper(*args, **kwargs):
         return region.call(model, seen, args, kwargs, graphs)
-    compile_wrapper._torchdynamo_orig_callable = model
+    compile_wrapper._torchdynamo_orig_callable, compile_wrapper._torchdynamo_graphs = model, graphs
     return compile_wrapper

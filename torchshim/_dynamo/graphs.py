@@ -37,6 +37,12 @@ class Graphs:
         self.reset()
         _all.add(self)
 
+    def __deepcopy__(self, memo):
+        return self                            # a copy's graphs are the same ones
+
+    def __reduce__(self):
+        return Graphs, (self.backend, self.name, self.fullgraph, self.options)
+
     def reset(self):
         """Forget all graphs."""
         self.compiled, self.counts, self.breaks, self.over = {}, {}, [], False

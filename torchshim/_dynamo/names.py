@@ -153,7 +153,6 @@ class Sources:
     def _roots(self):
         fn = self.fn
         if isinstance(fn, Module):
-            yield "L['self']", fn
             fn = getattr(type(fn), "forward", None)
             args = (self.fn, *self.args)
         else:

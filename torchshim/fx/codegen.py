@@ -134,8 +134,8 @@ class _Writer:
     def emit(self, node):
         """Add the line of one step, without its end."""
         kind = "" if node.type is None else f" : {self.type_repr(node.type)}"
-        if self.verbose and node.type is None and node.op != "output":
-            kind = _annotation(node)
+        if self.verbose and node.op != "output":
+            kind = _annotation(node) or kind
         name, op, target = repr(node), node.op, node.target
         if op == "placeholder":
             default = f" = {self.value(node.args[0])}" if node.args else ""

@@ -229,6 +229,8 @@ class Module(State, Conversion):
     def __getstate__(self):
         state = self.__dict__.copy()
         state.pop("_compiled_call_impl", None)
+        if hasattr(state.get("forward"), "_torchdynamo_graphs"):       # see `compile`
+            del state["forward"]
         return state
 
     # -- the call -----------------------------------------------------------------------------------------------------
@@ -496,7 +498,12 @@ class Module(State, Conversion):
                 p.grad.zero_()
 
     def compile(self, *args, **kwargs):
-        """Calls are recorded and compiled in any case: nothing to do."""
+        """Let calls of `forward` be those of torch.compile(self.forward, ...), where a backend of the program's own is to get its graphs;
+        they are recorded and compiled in any case."""
+        from ..._dynamo.eval_frame import compile
+        compiled = compile(self.forward, *args, **kwargs)
+        if getattr(compiled, "_torchdynamo_graphs", None) is not None:
+            self.__dict__["forward"] = compiled
 
     # -- text ---------------------------------------------------------------------------------------------------------
     def _get_name(self):
