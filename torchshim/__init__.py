@@ -73,7 +73,7 @@ globals().update(_storages)
 
 from .interop import from_jax, to_jax
 from .tensor.core.printing import set_printoptions
-from . import autograd
+from . import __config__, autograd
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .determinism import (are_deterministic_algorithms_enabled, get_deterministic_debug_mode,

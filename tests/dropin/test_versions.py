@@ -83,3 +83,8 @@ def test_is_a_plain_string_too():
     assert {v: 1}["2.13.0"] == 1 and f"{v}" == "2.13.0" and v.startswith("2.")
     assert pickle.loads(pickle.dumps(v)) == v and type(pickle.loads(pickle.dumps(v))) is TorchVersion
     assert version_key(TORCHSHIM_VERSION) < version_key(v)
+
+
+def test_the_configuration_is_an_attribute_that_nobody_has_to_ask_for():
+    import torchshim
+    assert "torchshim on JAX" in vars(torchshim)["__config__"].show()
