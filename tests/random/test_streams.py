@@ -273,3 +273,29 @@ def test_complex_numbers_are_neither_deviations_nor_probabilities():
         torch.normal(z, z)
     with pytest.raises(NotImplementedError, match="bernoulli_tensor_cpu_self_"):
         torch.bernoulli(z)
+
+
+def test_one_sample_of_many_double_weights(monkeypatch):
+    """PyTorch 2.13's samples; who wins a close race is decided by the C library's bits, whatever the quick ones are."""
+    import torchshim as torch
+
+    def drawn():
+        g = torch.Generator()
+        g.manual_seed(0)
+        p = torch.rand(500, 1000, dtype=torch.float64, generator=g)
+        return torch.multinomial(p, 1, True, generator=g).flatten().tolist()
+    exact = drawn()
+    assert exact[:8] == [602, 114, 97, 906, 850, 912, 88, 449] and sum(exact) == 254208
+    from torchshim.random import categorical
+    from torchshim.random.streams import Stream
+    quick, asked = Stream.nearly_exponential, []
+    monkeypatch.setattr(Stream, "nearly_exponential", lambda self, n: (np.ones(n), quick(self, n)[1]))
+    monkeypatch.setattr(categorical, "libm", lambda f, x, libm=categorical.libm: (asked.append(1), libm(f, x))[1])
+    g = torch.Generator()
+    g.manual_seed(0)
+    torch.rand(500, 1000, dtype=torch.float64, generator=g)
+    close = torch.multinomial(torch.ones(8, 1000, dtype=torch.float64), 1, True, generator=g).flatten().tolist()
+    monkeypatch.undo()
+    g.manual_seed(0)
+    torch.rand(500, 1000, dtype=torch.float64, generator=g)
+    assert len(asked) == 8 and close == torch.multinomial(torch.ones(8, 1000, dtype=torch.float64), 1, True, generator=g).flatten().tolist()

@@ -3,11 +3,14 @@
 import ml_dtypes
 import numpy as np
 
+from .floats import libm
+
 _KINDS = {
     np.dtype("?"): "Bool", np.dtype("u1"): "Byte", np.dtype("i1"): "Char",
     np.dtype("i2"): "Short", np.dtype("i4"): "Int", np.dtype("i8"): "Long",
     np.dtype("c8"): "ComplexFloat", np.dtype("c16"): "ComplexDouble",
 }
+_MANY = 1 << 12                                # weights for which that pays
 _INVALID = "invalid multinomial distribution "
 
 
@@ -19,6 +22,8 @@ def multinomial(stream, weights, n_sample, replacement, arrange):
     if replacement and n_sample > 1:
         out = _with_replacement(stream, rows, n_sample)
     else:
+        if n_sample == 1 and weights.dtype == np.float64 and weights.size > _MANY:
+            return _winners(stream, weights, arrange).reshape(weights.shape[:-1] + (1,))
         out = _race(stream, weights, arrange).reshape(rows.shape)
         if n_sample == 1:
             out = np.argmax(out, axis=1, keepdims=True)
@@ -45,18 +50,36 @@ def _check(weights, n_sample, replacement):
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
 
 
+def _winners(stream, weights, arrange):
+    """Who wins the race in each row, with variates that lack the C library's last bits but where the first two come in that close."""
+    _admit(weights)
+    times, uniforms = [arrange(x).reshape(-1, weights.shape[-1]) for x in stream.nearly_exponential(weights.size)]
+    rows = weights.reshape(times.shape)
+    with np.errstate(all="ignore"):
+        ratio = rows / times
+        first = np.argmax(ratio, axis=1)
+        best = ratio[np.arange(len(ratio)), first]
+        for k in np.flatnonzero(np.count_nonzero(ratio >= best[:, None] * (1 - 1e-12), axis=1) > 1):
+            first[k] = np.argmax(rows[k] / -libm(np.log1p, uniforms[k]))
+    return first
+
+
 def _race(stream, weights, arrange):
     """Each weight over its own exponential variate: the largest one wins."""
-    if not ((weights >= 0) & np.isfinite(weights)).all():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not weights.any(axis=-1).all():
-        raise RuntimeError(_INVALID + "(sum of probabilities <= 0)")
+    _admit(weights)
     times = arrange(stream.exponential(weights.size, 1.0, weights.dtype))
     with np.errstate(all="ignore"):
         if weights.dtype.itemsize > 2:
             return weights / times
         ratio = weights.astype(np.float32) / times.astype(np.float32)
         return ratio.astype(weights.dtype).astype(np.float32)
+
+
+def _admit(weights):
+    if not ((weights >= 0) & np.isfinite(weights)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not weights.any(axis=-1).all():
+        raise RuntimeError(_INVALID + "(sum of probabilities <= 0)")
 
 
 def _with_replacement(stream, rows, n_sample):

@@ -337,6 +337,13 @@ class Stream:
             return self._transform(np.log1p, -u, dtype, lambda y: scale * y)
 
     @_locked
+    def nearly_exponential(self, n):
+        """The numbers of `exponential` in float64 but for the last bits, and what they are minus the `log1p` of."""
+        u = -self._engine.doubles(n)
+        with np.errstate(all="ignore"):
+            return -np.log1p(u), u
+
+    @_locked
     def cauchy(self, n, median=0.0, sigma=1.0, dtype=float32):
         """``cauchy_(median, sigma)``."""
         dtype = np.dtype(dtype)
