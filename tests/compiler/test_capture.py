@@ -110,6 +110,7 @@ def test_graph_breaks(capsys):
         ["l_x_", "y", "sum_1", "gt", "output"], ["l_y_", "z", "output"], ["l_z_", "l_x_", "mul", "output"]]
     assert compiled(-torch.ones(3)).tolist() == [3] * 3          # the other branch
     assert len(backend.graphs) == 4
+    torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.Unsupported, match="^Data-dependent branching\n  Explanation: Detected data-dependent branching"):
         torch.compile(f, backend=backend, fullgraph=True)(torch.ones(3))
     f = torch.compile(lambda x: (x[x > 0] + 1, x.sum().item(), x.tolist()), backend=backend)
@@ -260,7 +261,7 @@ def test_modules_compile_themselves_and_copies_share_graphs():
     compiled = torch.compile(Own(), backend=backend)
     compiled(x)
     copy.deepcopy(compiled)(x)
-    assert len(backend.graphs) == 2
+    assert len(backend.graphs) == 1            # of the same code, whoever compiles it
     text = backend.graphs[0].print_readable(print_output=False)
     assert 'def forward(self, L_s_modules_l_parameters_weight_: "f32[2, 2]",' in text and 'relu: "f32[1, 2]" = linear.relu()' in text
     assert "test_capture.py" in text and "code: return s.l(x).relu()" in text

@@ -70,8 +70,8 @@ def check_backend(backend):
 
 
 def _graphs(backend, model, fullgraph, options):
-    from .graphs import Graphs
-    return Graphs(backend, getattr(model, "__name__", type(model).__name__), fullgraph, {"options": options} if options else None)
+    from .graphs import shared
+    return shared(backend, model, fullgraph, {"options": options} if options else {})
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None, disable=False,

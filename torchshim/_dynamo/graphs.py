@@ -33,7 +33,7 @@ class Graphs:
     """{what a graph consists of: what the backend made of it}, for one function."""
 
     def __init__(self, backend, name, fullgraph=False, options=None):
-        self.backend, self.name, self.fullgraph, self.options = backend, name, fullgraph, options or {}
+        self.backend, self.name, self.fullgraph, self.options, self.code = backend, name, fullgraph, options or {}, None
         self.reset()
         _all.add(self)
 
@@ -63,8 +63,7 @@ class Graphs:
         from .capture import Capture, foreign
         if foreign():
             return fn(*args, **kwargs)
-        body = getattr(type(fn), "forward", None) if isinstance(fn, Module) else getattr(fn, "__func__", fn)
-        capture = Capture(fn, getattr(inspect.unwrap(body), "__code__", None), self, args, kwargs)
+        capture = Capture(fn, code_of(fn), self, args, kwargs)
         try:
             with capture:
                 made = fn(*args, **kwargs)
@@ -109,6 +108,23 @@ class Graphs:
             if config.suppress_errors:
                 return gm
             raise BackendCompilerFailed(self.backend, error) from error
+
+
+def code_of(fn):
+    """The code that a function, or a module's call, runs; None for what has none."""
+    body = getattr(type(fn), "forward", None) if isinstance(fn, Module) else getattr(fn, "__func__", fn)
+    return getattr(inspect.unwrap(body), "__code__", None)
+
+
+def shared(backend, fn, fullgraph, options):
+    """The Graphs of a function with a backend: those of the same code are the same, as in PyTorch."""
+    code = code_of(fn)
+    for graphs in _all if code is not None else ():
+        if graphs.code is code and graphs.backend is backend and graphs.fullgraph == fullgraph and graphs.options == options:
+            return graphs
+    made = Graphs(backend, getattr(fn, "__name__", type(fn).__name__), fullgraph, options)
+    made.code = code
+    return made
 
 
 def reset():
