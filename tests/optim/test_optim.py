@@ -1,6 +1,7 @@
 """Protects optimizers and schedules: torch's updates to the last digits of float64, state dicts, and one record a step."""
 import copy
 import json
+import math
 import pathlib
 import warnings
 
@@ -450,3 +451,14 @@ def test_loaded_state_is_shared():
     a.step()
     b.step()
     assert b.state[q]["momentum_buffer"].tolist() == [1.75, 1.75] and q.tolist() == [-0.75, -0.75]
+
+
+@pytest.mark.parametrize("make, text", [
+    (lambda p: torch.optim.Adam([p], lr="a"), "'<=' not supported between instances of 'float' and 'str'"),
+    (lambda p: torch.optim.SGD([p], lr=None), "'<' not supported between instances of 'NoneType' and 'float'"),
+    (lambda p: torch.optim.SparseAdam([p], lr=None), "'<' not supported between instances of 'float' and 'NoneType'")])
+def test_a_learning_rate_that_is_no_number(make, text):
+    with pytest.raises(TypeError) as refusal:
+        make(torch.ones(2, requires_grad=True))
+    assert str(refusal.value) == text
+    assert math.isnan(torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=math.nan).defaults["lr"])

@@ -47,7 +47,7 @@ declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cp
     rule=(lambda out, x, half: -short(1 + short(jnp.log(x), half), half),), half_steps=True)
 def entr(self, half=None):
     """-x * log(x), 0 at 0, -inf below."""
-    return jnp.where(self > 0, -self * short(jnp.log(self), half), jnp.where(self < 0, -jnp.inf, self * 0))
+    return jnp.where(self > 0, -self * short(jnp.log(self), half), jnp.where(self < 0, -jnp.inf, jnp.abs(self) * 0))
 
 
 declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "hc"), **SPECIAL_BY_RESULT,

@@ -360,7 +360,7 @@ def check(ok, what):
 def check_lr(lr, text="Invalid learning rate: {}"):
     """Raise torch's ValueError for a learning rate below 0 or a tensor of several."""
     check(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
-    check(number(lr) >= 0.0, text.format(lr))
+    check(0.0 <= (lr.item() if isinstance(lr, Tensor) else lr), text.format(lr))
 
 
 def check_betas(betas):

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from ..autograd.grad_mode import grad_mode
+from ..tensor.core.tensor import Tensor
 from ._functional import functional
 from ._update import Update, add_scaled, downhill, mul, number
-from .optimizer import Optimizer, check, check_fused, check_lr, flags_of, sparse_and_dense, with_grads
+from .optimizer import Optimizer, check, check_fused, flags_of, sparse_and_dense, with_grads
 
 
 def _sgd(p, g, *rest):
@@ -38,7 +39,8 @@ class SGD(Optimizer):
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
                  differentiable=False, fused=None):
-        check_lr(lr)
+        check(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
+        check(not (lr.item() if isinstance(lr, Tensor) else lr) < 0.0, f"Invalid learning rate: {lr}")
         check(not momentum < 0, f"Invalid momentum value: {momentum}")
         check(not weight_decay < 0, f"Invalid weight_decay value: {weight_decay}")
         check(not nesterov or (momentum > 0 and dampening == 0), "Nesterov momentum requires a momentum and zero dampening")

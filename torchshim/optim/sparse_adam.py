@@ -6,16 +6,17 @@ import math
 from ..autograd.grad_mode import grad_mode
 from ..tensor.api.creation import zeros_like
 from ..tensor.api.sparse import sparse_coo_tensor
+from ..tensor.core.tensor import Tensor
 from ._update import number
-from .optimizer import Optimizer, check, check_betas, check_lr, with_grads
+from .optimizer import Optimizer, check, check_betas, with_grads
 
 
 class SparseAdam(Optimizer):
     """Adam for sparse gradients; dense ones are refused, as torch does."""
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
-        check_lr(lr)
-        check(number(lr) > 0.0, f"Invalid learning rate: {lr}")
+        check(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
+        check(0.0 < (lr.item() if isinstance(lr, Tensor) else lr), f"Invalid learning rate: {lr}")
         check(0.0 < eps, f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))

@@ -149,3 +149,19 @@ def test_a_copy_is_told_of_with_the_function_that_makes_it():
         torch.tensor(x)
     with pytest.warns(UserWarning, match=r"rather than tensor.new_tensor\(sourceTensor\)"):
         x.new_tensor(x)
+
+
+@pytest.mark.parametrize("make, text", [
+    (lambda: torch.FloatTensor([1, "a"]), "must be real number, not str"),
+    (lambda: torch.tensor([1, None], dtype=torch.float32), "must be real number, not NoneType"),
+    (lambda: torch.LongTensor([None]), "'NoneType' object cannot be interpreted as an integer"),
+    (lambda: torch.tensor([{}], dtype=torch.bool), "'dict' object cannot be interpreted as an integer"),
+    (lambda: torch.nn.Sequential(torch.nn.ReLU), "torch.nn.modules.activation.ReLU is not a Module subclass"),
+    (lambda: torch.nn.Sequential(torch.nn.functional.relu), "torch.nn.functional.relu is not a Module subclass"),
+    (lambda: torch.ones(1).to(device=1.5), "to() received an invalid combination of arguments - got (device=float, ), but expected one of"),
+    (lambda: torch.nn.Linear(1, 1).to(device="cpu", dtype="float"),
+     "to() received an invalid combination of arguments - got (dtype=str, device=str, ), but expected one of")])
+def test_what_is_no_number_no_module_and_no_place(make, text):
+    with pytest.raises(TypeError) as refusal:
+        make()
+    assert str(refusal.value).startswith(text)

@@ -4,18 +4,12 @@ from __future__ import annotations
 from ... import __future__ as future
 from ...autograd.grad_mode import no_grad
 from ...engine import warn
+from ...tensor.api.convert import refusal_of_to
 from ...tensor.core.copying import swap
 from ...tensor.core.device import device as torch_device
 from ...tensor.core.dtype import ALL, dtype as torch_dtype, of_python
 from ...tensor.core.tensor import Tensor
 from ..parameter import Parameter
-
-_TO = """to() received an invalid combination of arguments - got ({}), but expected one of:
- * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
- * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
- * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
-"""
-
 
 def parse_to(*args, **kwargs):
     """(device, dtype, non_blocking, memory_format) from arguments as `Module.to` takes them. TypeError for others, RuntimeError for
@@ -37,19 +31,13 @@ def parse_to(*args, **kwargs):
         elif name in kinds and value is not None:
             fits &= isinstance(value, kinds[name]) and not isinstance(value, bool)
     if not fits:
-        got = [_kind(a) for a in args] + [f"{name}={_kind(value)}" for name, value in kwargs.items()]
-        raise TypeError(_TO.format(", ".join(got) + ", " * (not args)))
+        raise refusal_of_to(args, kwargs)
     if given.get("copy"):
         raise RuntimeError(".to() does not accept copy argument")
     device, dtype = given.get("device"), given.get("dtype")
     if given.get("tensor") is not None:
         device, dtype = given["tensor"].device, given["tensor"].dtype
     return None if device is None else torch_device(device), dtype, given.get("non_blocking", False), given.get("memory_format")
-
-
-def _kind(x):
-    cls = type(x)
-    return cls.__name__ if cls.__module__ == "builtins" else f"torch.{cls.__name__}" if cls in (torch_device, torch_dtype) else cls.__name__
 
 
 class Conversion:

@@ -1,6 +1,7 @@
 """Module: parameters, buffers and submodules by name, and a call."""
 from __future__ import annotations
 
+import types
 import typing
 import weakref
 from collections import OrderedDict
@@ -36,6 +37,13 @@ def typename(x):
         return f"torch.{type(x).__name__}"
     cls = type(x)
     return cls.__qualname__ if cls.__module__ in ("builtins", None) else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _named(x):
+    """The same of something that may be a class or a function: its own name then."""
+    if isinstance(x, Tensor) or not hasattr(x, "__qualname__"):
+        return x.__name__ if isinstance(x, types.ModuleType) else x.type() if isinstance(x, Tensor) else typename(x)
+    return x.__qualname__ if x.__module__ in ("builtins", None) else f"{x.__module__}.{x.__qualname__}".replace("torchshim.", "torch.")
 
 
 def _addindent(text, n):
@@ -127,7 +135,7 @@ class Module(State, Conversion):
     def add_module(self, name, module):
         """Add a submodule (or None)."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{typename(module)} is not a Module subclass")
+            raise TypeError(f"{_named(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = _hooks.run_registration(_global_module_registration_hooks, self, name, module)
 

@@ -8,6 +8,7 @@ from ...ops import promotion as P
 from ...ops.shape import TO
 from .bind import FUNCTIONS, function, number, type_name
 from .creation import like_strides
+from .misfits import hashed
 from .views import warn_once
 from ..core import settings
 from ..core.device import accelerators, device as torch_device, get_default_device, set_default_device, to_jax
@@ -38,14 +39,16 @@ def to_device(t, device):
 
 def _parse(args, kw):
     dtype, device, copy, fmt = None, None, False, kw.get("memory_format")
-    args = list(args)
-    for k in ("dtype", "device", "other"):
+    given, args = args, list(args)
+    for k, kinds in (("dtype", (torch_dtype, type)), ("device", (str, int, torch_device)), ("tensor", TensorBase)):
         if k in kw:
+            if kw[k] is not None and (not isinstance(kw[k], kinds) or isinstance(kw[k], bool)):
+                raise refusal_of_to(args, kw)
             args.insert(0, kw[k])
     for x in args:
         if isinstance(x, (torch_dtype, type)):
             if dtype is not None:
-                raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join([type_name(a) for a in args])})")
+                raise refusal_of_to(given, kw)
             dtype = np_dtype(x)
         elif isinstance(x, (str, torch_device)) or (isinstance(x, int) and not isinstance(x, bool)):
             device = to_jax(torch_device(x))
@@ -56,7 +59,7 @@ def _parse(args, kw):
         elif isinstance(x, float):
             dtype = P.float64                  # torch takes a number for a tensor of its kind
         else:
-            raise TypeError(f"to() received an invalid combination of arguments - got ({type(x).__name__})")
+            raise refusal_of_to(given, kw)
     bools = [x for x in args if isinstance(x, bool)]
     if len(bools) > 1:
         copy = bools[1]
@@ -64,8 +67,8 @@ def _parse(args, kw):
 
 
 def refusal_of_to(args, kw):
-    """torch's error for a call of `to` with a keyword that it does not have."""
-    got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kw.items())]
+    """torch's error for a call of `to` with a keyword that it does not have, or that means something else."""
+    got = [type_name(x) for x in args] + [f"{k}={type_name(kw[k])}" for k in hashed(kw)]
     more = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
     return TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)}{', ' if kw and not args else ''}), but "
                      f"expected one of:\n * (torch.device device = None, torch.dtype dtype = None, {more}\n * (torch.dtype dtype, {more}\n"
@@ -74,7 +77,7 @@ def refusal_of_to(args, kw):
 
 def to(self, *args, **kw):
     """This tensor with another dtype, device or memory format; itself when nothing changes (unless copy=True)."""
-    unknown = set(kw) - {"dtype", "device", "other", "non_blocking", "copy", "memory_format"}
+    unknown = set(kw) - {"dtype", "device", "tensor", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise refusal_of_to(args, kw)
     dtype, device, copy, fmt = _parse(args, kw)

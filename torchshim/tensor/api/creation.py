@@ -438,7 +438,7 @@ def _shape_of(seq, shape=()):
 _PLAIN = {int, float, bool, complex}
 
 
-def _flatten(seq, shape, depth, out, kinds):
+def _flatten(seq, shape, depth, out, kinds, wanted=None):
     if depth == len(shape):
         if isinstance(seq, TensorBase):
             kinds.add(seq._ts_meta.dtype)
@@ -455,6 +455,9 @@ def _flatten(seq, shape, depth, out, kinds):
                 if n is None:
                     if isinstance(seq, str) and not out:
                         raise ValueError("too many dimensions 'str'")      # torch looks for its elements, and theirs
+                    if wanted is not None and P.kind_of(wanted) < 3:           # it is not asked what it is
+                        raise TypeError(f"'{c.__name__}' object cannot be interpreted as an integer" if P.kind_of(wanted) < 2 else
+                                        f"must be real number, not {c.__name__}")
                     if isinstance(seq, (str, bytes)):
                         raise TypeError(f"new(): invalid data type '{c.__name__}'")
                     if isinstance(seq, (list, tuple)):
@@ -488,7 +491,7 @@ def _flatten(seq, shape, depth, out, kinds):
             out.extend(seq)
             return
     for x in seq:
-        _flatten(x, shape, depth + 1, out, kinds)
+        _flatten(x, shape, depth + 1, out, kinds, wanted)
 
 
 def _whole(kinds):
@@ -512,7 +515,7 @@ def _from_sequence(data, d):
     flat, kinds = [], set()
     if 0 in shape:
         return np.empty(shape, d or P.default_float)
-    _flatten(data, shape, 0, flat, kinds)
+    _flatten(data, shape, 0, flat, kinds, d)
     if d is None:
         for k in kinds:
             here = k if isinstance(k, np.dtype) else _natural(k)
