@@ -176,6 +176,12 @@ def test_which_of_equal_elements(monkeypatch):
     assert y.topk(2)[1].tolist() == [5, 2]      # by a heap
     z = torch.tensor([1., nan, 0., nan, 1., nan])
     assert z.topk(2)[1].tolist() == [3, 5]
+    few = [1, 0, 16, 5, 6, 15, 10, 11, 3, 8, 13, 17, 14, 12, 9, 7, 4, 2]
+    assert x[:18].argsort().tolist() == few and torch.stack([x[:18]] * 2, 1).argsort(0)[:, 1].tolist() == few
+    assert x[:18].argsort(stable=True).tolist()[:3] == [0, 1, 5] and x[:16].argsort().tolist()[:3] == [0, 1, 5]
+    assert x[:20].bfloat16().sort(stable=False, descending=True)[1].tolist()[:5] == [19, 2, 4, 17, 7]
+    assert torch.tensor([1., nan]).repeat(9).argsort().tolist()[:5] == [2, 16, 4, 6, 14]
+    assert x[:1].expand(20).argsort().tolist() == list(range(20))
 
 
 def test_a_number_has_one_leading_element_however_many_are_asked_for():

@@ -70,7 +70,7 @@ def sorted_strides(inst, self, *rest):
 
 
 def _sort(self, dim, descending):
-    """(values, indices) in order along a dimension: always stable, so that the overloads with `stable` do the same."""
+    """(values, indices) in order along a dimension. Compiled, it is always stable, so that the overloads with `stable` do the same."""
     d = wrap_dim(dim, self.ndim)
     if is_complex(self):
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
@@ -81,15 +81,18 @@ def _sort(self, dim, descending):
 
 
 def _order_alone(of, values=True):
-    """(results, host and weight) of a sort's declaration; `of` gives the dimension and whether it descends."""
+    """(results, host and weight) of a sort's declaration; `of` gives the dimension, whether it descends and whether it is stable."""
     def results(self, *args):
-        d, _ = of(self, args)
+        d, *_ = of(self, args)
         if self.ndim and not is_complex(self):
             return [(self.shape, self.dtype), (self.shape, np.dtype(np.int64))][0 if values else 1:]
 
     def host(inst):
         m = inst.in_metas[0]
-        return rearranged.sort(m.shape, m.dtype, *of(m, inst.layout[1:]), values) if m.ndim else None
+        if not m.ndim:
+            return None
+        d, descending, stable = of(m, inst.layout[1:])
+        return rearranged.sort(m.shape, m.dtype, d, descending, stable or not m.strides[d], values)     # torch leaves what is expanded
 
     def weight(inst):
         n = inst.in_metas[0].numel
@@ -97,35 +100,35 @@ def _order_alone(of, values=True):
     return dict(results=results, host=host, weight=weight)
 
 
-_STABLE = lambda m, args: (wrap_dim(args[1], m.ndim), args[2])
-_PLAIN = lambda m, args: (wrap_dim(args[0], m.ndim), args[1])
+_STABLE = lambda m, args: (wrap_dim(args[1], m.ndim), args[2], args[0])
+_PLAIN = lambda m, args: (wrap_dim(args[0], m.ndim), args[1], False)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="SortBackward1", saves=("indices",), strides=sorted_strides, **_order_alone(_STABLE))
 def sort_stable(self, stable, dim, descending):
-    """Elements in order along a dimension, and where they were; always stable."""
+    """Elements in order along a dimension, and where they were."""
     return _sort(self, dim, descending)
 
 
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="SortBackward0", saves=("indices",), strides=sorted_strides, **_order_alone(_PLAIN))
 def sort(self, dim, descending):
-    """Elements in order along a dimension, and where they were; always stable."""
+    """Elements in order along a dimension, and where they were."""
     return _sort(self, dim, descending)
 
 
 @op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides,
     composed=True, **_order_alone(_STABLE, False))
 def argsort_stable(self, stable, dim, descending):
-    """Where the elements in order along a dimension were; always stable."""
+    """Where the elements in order along a dimension were."""
     return _sort(self, dim, descending)[1]
 
 
 @op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides, out=False,
     composed=True, **_order_alone(_PLAIN, False))
 def argsort(self, dim, descending):
-    """Where the elements in order along a dimension were; always stable."""
+    """Where the elements in order along a dimension were."""
     return _sort(self, dim, descending)[1]
 
 

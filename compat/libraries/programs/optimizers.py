@@ -5,12 +5,17 @@ from _telling import case
 from torch import nn
 
 
+#: They take singular vectors or iterate in bfloat16: of matrices with a null space, or a last digit apart, they make different ones.
+SENSITIVE = ("alice", "scionlight", "soap", "splus")
+
+
 def stepped(name):
-    net, x = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)), torch.randn(8, 4)
+    shape, x = ((4, 4), torch.randn(8, 4).double()) if name in SENSITIVE else ((8, 2), torch.randn(8, 4))
+    net = nn.Sequential(nn.Linear(4, shape[0]), nn.Tanh(), nn.Linear(*shape)).to(x.dtype)
     optimizer, losses = pytorch_optimizer.load_optimizer(name)(net.parameters(), lr=0.01), []
     for _ in range(3):
         optimizer.zero_grad()
-        loss = net(x).pow(2).mean()
+        loss = (net(x) - (x.cos() if name in SENSITIVE else 0)).pow(2).mean()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())

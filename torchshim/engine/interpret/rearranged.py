@@ -5,10 +5,12 @@ sizes change at each call costs no traces. A maker takes sizes and returns a fun
 """
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from .order_rules import kth_place, leading_places
-from .orders import stable_order
+from .order_rules import MOST_SORTED, kth_place, leading_places, settled
+from .orders import FEW, stable_order
 from .picks import gathered
 from .rules import F32, Spec, category
 
@@ -59,15 +61,19 @@ def order(shape, dtype, d, descending):
     return packed
 
 
-def sort(shape, dtype, d, descending, values=True):
-    """(values, places) in order along `d`; without `values` the places alone."""
+def sort(shape, dtype, d, descending, stable, values=True):
+    """(values, places) in order along `d`; without `values` the places alone. Where a sort need not be `stable`, equal elements of
+    arrays that are not large stand as torch leaves them."""
     places = order(shape, dtype, d, descending)
     if places is None:
         return None
+    settle = not stable and shape[d] > FEW and math.prod(shape) <= MOST_SORTED
 
     def run(x):
         x = np.asarray(x)
         at = places(x)
+        if settle:
+            at = settled(x, at, d, descending)
         return [gathered(x, d, at), at] if values else [at]
     return run
 
