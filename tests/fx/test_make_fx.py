@@ -66,7 +66,7 @@ def test_decompositions_and_refusals():
         with pytest.raises(RuntimeError, match="trying to get value out of a tracing tensor with aten._local_scalar_dense.default"):
             make_fx(f)(X)
     with pytest.raises(NotImplementedError, match="torch.func"):
-        make_fx(grad(lambda x: x.sum()))(X)
+        make_fx(lambda x: torch.func.jvp(torch.sin, (x,), (x,)))(X)
     assert get_proxy_mode() is None and "view = torch.ops.aten.view.default(x_1, [-1]);  x_1 = None" in lines(lambda x: x.reshape(-1), X)[0]
 
 
@@ -86,3 +86,26 @@ def test_autocast_is_refused():
             return x @ x
     with pytest.raises(NotImplementedError, match="autocast in a function that make_fx traces"):
         make_fx(f)(torch.ones(2, 2))
+
+
+def test_gradients_of_torch_func():
+    """They were refused: grad and vjp call operators that a mode sees, as PyTorch's do."""
+    from torchshim.func import grad_and_value, vjp
+    def seen(f):
+        made = make_fx(f)(torch.arange(3.))
+        return [n.name for n in made.graph.nodes][1:-1], made(torch.arange(3.) + 1)
+    x = torch.arange(3.) + 1
+    names, made = seen(lambda x: grad(lambda t: t.sin().sum())(x))
+    assert names == ["sin", "sum_1", "ones_like", "expand", "cos", "mul"] and torch.equal(made, x.cos())
+    names, (value,) = seen(lambda x: vjp(torch.sin, x)[1](x))
+    assert names == ["sin", "cos", "mul"] and torch.equal(value, x * x.cos())
+    names, (g, (value, aux)) = seen(lambda x: grad_and_value(lambda t: ((t * t).sum(), t + 1), has_aux=True)(x))
+    assert torch.equal(g, 2 * x) and value == 14 and torch.equal(aux, x + 1)
+    names, made = seen(lambda x: grad(lambda a, b: (a * b.exp()).sum(), argnums=(0, 1))(x, x))
+    assert torch.allclose(made[1], x * x.exp())
+    names, made = seen(lambda x: grad(lambda t: grad(lambda u: u.sin().sum())(t).sum())(x))
+    assert torch.allclose(made, -x.sin())
+    names, made = seen(lambda x: grad(lambda a, b: a.sum(), argnums=1)(x, x))
+    assert not made.any()
+    with pytest.raises(RuntimeError, match="Expected f.*to return a scalar"):
+        seen(lambda x: grad(lambda t: t * 2)(x))

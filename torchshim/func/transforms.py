@@ -150,6 +150,15 @@ class _Run:
                        for t, g in zip(self.given, gs)]
 
 
+def _dispatched():
+    """What differentiates where a mode sees operators; None where none does."""
+    s = context.modes.get("dispatch")
+    if s is None or s.off or not s.stack:
+        return None
+    from . import dispatched
+    return dispatched
+
+
 def _positions(argnums, n):
     single = isinstance(argnums, int)
     if not single and not isinstance(argnums, tuple):
@@ -174,7 +183,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         which, single = _positions(argnums, len(args))
-        r = _Run(func, args, which, kwargs)
+        dispatched = _dispatched()
+        r = _Run(func, args, which, kwargs) if dispatched is None else dispatched.Run(func, args, which, kwargs)
         value, aux = r.value, None
         if has_aux:
             value, aux = _pair(value, "grad_and_value(f)(*args)")
@@ -183,6 +193,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
         if value.ndim:
             raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                                f"{value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+        if dispatched is not None:
+            gs = r.back([value], None)
+            return (gs[0] if single else gs), (r.plain(value), r.plain(aux)) if has_aux else r.plain(value)
         gs = tree_unflatten(r.back([value], [None if edge(value) is None else _one(value)]), r.form)
         gs = gs[0] if single else gs
         made = (gs, (r.plain(value), r.plain(aux))) if has_aux else (gs, r.plain(value))
@@ -232,7 +245,8 @@ def _outputs(value, name):
 def vjp(func, *primals, has_aux=False):
     """(outputs, pull) with pull(cotangents) -> a tuple of gradients, one for each primal; (outputs, pull, aux) with
     `has_aux`."""
-    r = _Run(func, primals, tuple(range(len(primals))), later=True)
+    which, dispatched = tuple(range(len(primals))), _dispatched()
+    r = _Run(func, primals, which, later=True) if dispatched is None else dispatched.Run(func, primals, which, None)
     value, aux = _pair(r.value, "vjp(f, *primals)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "vjp(f, *primals)")
 
@@ -248,13 +262,16 @@ def vjp(func, *primals, has_aux=False):
             if c.shape != o.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of "
                                    f"{o.shape}.")
+        if dispatched is not None:
+            return r.back(outs, cts)
         r.close(False)
         r.deep = context.grad is True and bool(r.led_out)      # whoever pulls says whether there is a history
         made = tree_unflatten(r.back(outs, cts, create_graph), r.form)
         r.close()
         return made
     made = (r.plain(value), pull, r.plain(aux)) if has_aux else (r.plain(value), pull)
-    r.close()
+    if dispatched is None:
+        r.close()
     return made
 
 

@@ -64,6 +64,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 if x is not None:
                     self.track(x, proxy[k])
 
+    def stands_for(self, made, t):
+        """Let one tensor be what another is in the graph."""
+        if t in self.proxies:
+            self.proxies[made] = self.proxies[t]
+
     def proxied(self, values):
         """Nested containers with Proxies for the tensors that have one."""
         return pytree.tree_map_only(Tensor, lambda t: self.proxies.get(t, t), values)
