@@ -69,6 +69,11 @@ def _wanted(*given):
     return any([isinstance(t, Tensor) and needs_grad(t) for t in each])
 
 
+def _rename(node, name):
+    """Give a node another name; one whose saved tensors hooks packed stays of that kind."""
+    node.__class__ = node_class(name, node.__class__.__bases__[0])
+
+
 def _named(made, name, other=None, wanted=False):
     """The results, with the names that torch's formulas for lists have. It has one node for all of them, so where one wants a gradient
     (`wanted`) all have a history, and none may be an integer."""
@@ -82,10 +87,10 @@ def _named(made, name, other=None, wanted=False):
         "ScalarList" if isinstance(other, (list, tuple)) else "Tensor" if isinstance(other, Tensor) else "Scalar"
     number = _NUMBERED[name].split(" ")[_WITH.index(kind)] if name in _NUMBERED else "2" if name == "rpow" else "0"
     words = {"rpow": "pow", "log1p": "log1_p"}.get(name, name)
-    cls = node_class("Foreach" + "".join([w.capitalize() for w in words.split("_")]) + "Backward" + number)
+    named = "Foreach" + "".join([w.capitalize() for w in words.split("_")]) + "Backward" + number
     for t in made:
         if isinstance(t._ts_edge, Node) and t._ts_edge._ts_inst is not None and (t._ts_view is None or t._ts_view.base is None):
-            t._ts_edge.__class__ = cls
+            _rename(t._ts_edge, named)
     return tuple(made)
 
 
@@ -96,7 +101,7 @@ def _named_in_place(made, name, others):
             e = t._ts_edge
             if isinstance(e, Node) and (t._ts_view is None or t._ts_view.base is None) and not isinstance(other, Tensor) and \
                     e.name() == _IN_PLACE[name] + "0":
-                e.__class__ = node_class(_IN_PLACE[name] + "1")
+                _rename(e, _IN_PLACE[name] + "1")
     return list(made)
 
 

@@ -191,5 +191,22 @@ def test_gradients_of_functions_have_tangents():
         for f in (torch.func.jacfwd(torch.sin), torch.func.hessian(lambda x: x.sin().sum()), lambda x: torch.func.jvp(torch.sin, (x,), (x,))):
             with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
                 f(x)
-        with pytest.raises(NotImplementedError, match="vmap over a tensor that has a tangent"):
+        with pytest.raises(NotImplementedError, match="vmap over a tensor that has a tangent"):       # torch has them
             torch.func.vmap(torch.sin)(u)
+
+
+@pytest.mark.parametrize("f, name", [(lambda x: torch._foreach_exp([x])[0], "ForeachExpBackward0"),
+                                     (lambda x: torch._foreach_addcdiv([x], [x], [x])[0], "ForeachAddcdivBackward0Scalar")])
+def test_lists_save_through_hooks(f, name):
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2):
+        y = f(x)
+    assert y.grad_fn.name() == name
+    assert torch.allclose(torch.autograd.grad(y.sum(), x)[0], torch.full((2,), math.e if "Exp" in name else 1.0))
+
+
+def test_a_triangle_is_solved_in_its_own_dtype():
+    made = torch.linalg.solve_triangular(torch.eye(2), torch.ones(2, 1, dtype=torch.float64), upper=True)
+    assert made.dtype is torch.float32 and made.tolist() == [[1.0], [1.0]]
+    with pytest.raises(RuntimeError, match="Incompatible shapes of A and B"):
+        torch.linalg.solve_triangular(torch.eye(2), torch.ones(3, 4, dtype=torch.float64), upper=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...engine.interpret import build, linalg_rules
 from .. import promotion as P
+from ..casts import cast
 from ..loops import kernel as known
 from ..registry import each_back, op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, product_back,
@@ -124,11 +125,11 @@ def _triangle_back(inst, needs):
 def linalg_solve_triangular(self, B, upper, left, unitriangular):
     """X with A X = B (or X A = B) for a triangular A; the other triangle is not read."""
     name = "linalg.solve_triangular"
-    same_dtype(name, self, B)
     square(name, self)
     matrix(name, B, "B")
     fits(name, self, B, left)
     kernel("triangular_solve_cpu", self)
+    B = cast(B, self.dtype)                    # torch solves where the result is to be, in the dtype of the triangle
     return _triangular(self, B, upper, left, False, unitriangular)
 
 
