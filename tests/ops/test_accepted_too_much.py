@@ -115,3 +115,16 @@ def test_methods_that_are_written_in_python_name_their_class():
     with pytest.raises(TypeError, match=r"^Tensor.split\(\) missing 1 required positional argument: 'split_size'$"):
         X.split()
     assert torch.Tensor.unflatten.__qualname__ == "Tensor.unflatten" and torch.Tensor.istft is not torch.istft
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: F.avg_pool1d(X, (1, 1)), "avg_pool1d() argument 'kernel_size' should contain one int (got 2)"),
+    (lambda: F.max_pool1d(X, 1, 1, (1, 1)), "max_pool1d() padding must be an int, list of ints, or tuple of ints of size 1 but got size 2"),
+    (lambda: F.max_pool1d(X, (), return_indices=True), "max_pool1d() argument 'kernel_size' should contain one int (got 0)"),
+    (lambda: torch.convolution(X[None], X, None, [1], [1], [1], False, [1], 1), "weight should have at least three dimensions"),
+    (lambda: torch.convolution(X[None], X[None], None, [1], [1], [1], False, [2, 3], 1), "but got output_padding=[2, 3]"),
+    (lambda: torch.stft(X[None, None], 2, center=False, return_complex=True, align_to_window=False), "align_to_window=0)")])
+def test_words(call, words):
+    with pytest.raises(RuntimeError) as refused:
+        call()
+    assert words in str(refused.value)

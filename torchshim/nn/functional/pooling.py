@@ -23,19 +23,28 @@ _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 _AXES = {2: "HW", 3: "THW"}
 
 
-def _sizes(name, what, value, dims, omitted=False):
-    """A tuple with a number for every dimension."""
+#: What torch's own kernel of sequences, which has no gradient, wants of its arguments.
+_OF_ONE = {"stride": "None, an int, list of ints, or", "padding": "an int, list of ints, or"}
+
+
+def _sizes(name, what, value, dims, omitted=False, alone=False):
+    """A tuple with a number for every dimension. alone: the kernel is max_pool1d's own."""
     made = numbers(value, dims)
     if len(made) != dims:
+        if alone:
+            raise RuntimeError(f"{name}() {what} must be {_OF_ONE.get(what, 'an int, list of ints or')} tuple of ints of size 1 but got size "
+                               f"{len(made)}")
+        if dims == 1 and name != "lp_pool1d":
+            raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(made)})")
         word = "be either" if what == "dilation" else "either be omitted," if omitted else "either be"
         raise RuntimeError(f"{name}: {what} must {word} a single int, or a tuple of {_WORDS[dims]}")
     return made
 
 
-def _windows(name, dims, kernel_size, stride, padding, dilation):
-    kernel = _sizes(name, "kernel_size", kernel_size, dims)
-    step = kernel if stride is None or stride == () or stride == [] else _sizes(name, "stride", stride, dims, True)
-    return kernel, step, _sizes(name, "padding", padding, dims), _sizes(name, "dilation", dilation, dims)
+def _windows(name, dims, kernel_size, stride, padding, dilation, alone=False):
+    kernel = _sizes(name, "kernel_size", kernel_size, dims, alone=alone)
+    step = kernel if stride is None or stride == () or stride == [] else _sizes(name, "stride", stride, dims, True, alone)
+    return kernel, step, _sizes(name, "padding", padding, dims, alone=alone), _sizes(name, "dilation", dilation, dims, alone=alone)
 
 
 def _listed(names, values):
@@ -117,7 +126,8 @@ def _check_1d(input, windows, ceil_mode, with_indices):
 
 def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, with_indices):
     name = f"max_pool{dims}d"
-    windows = _windows(name, dims, kernel_size, stride, padding, dilation)
+    alone = dims == 1 and not with_indices and not (context.grad and needs_grad(input))
+    windows = _windows(name, dims, kernel_size, stride, padding, dilation, alone)
     if dims > 1:
         _check(name, input, windows, ceil_mode)
         if dims == 3 and input.dim() == 4 and lies_channels_last(input._ts_meta):
@@ -127,7 +137,7 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
             raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while "
                                "checking arguments for max_pool1d)")
         _check_1d(input, windows, ceil_mode, with_indices)
-        if P.kind_of(input._ts_meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
+        if alone and P.kind_of(input._ts_meta.dtype) != 2:
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     layout = T, *windows, bool(ceil_mode)
     if with_indices:

@@ -56,6 +56,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
                   "such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _PLAIN_WINDOW)
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
+    told = align_to_window
     if not center and align_to_window is None:
         align_to_window = False
     x = input
@@ -72,7 +73,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     complex_ = x.is_complex() or window is not None and window.is_complex()
     what = "stft({}[{}], n_fft={}, hop_length={}, win_length={}, window={}, normalized={}, onesided={}, return_complex={}, " \
         "align_to_window={}) ".format(*_described(x), n_fft, hop, win_length, _shown_window(window), int(normalized), _flag(onesided),
-                                      _flag(return_complex), _flag(align_to_window if align_to_window else None))
+                                      _flag(return_complex), _flag(told))
     if return_complex is None and not complex_:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                            "return_complex=True in a future PyTorch release.")

@@ -31,7 +31,9 @@ def transposed_sizes(sizes, kernel, stride, padding, dilation, output_padding):
 
 def _check(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     dims = len(weight.shape) - 2
-    for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+    if dims < 1:
+        raise RuntimeError("weight should have at least three dimensions")
+    for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding)):
         if len(given) != dims:
             raise RuntimeError(f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
                                f"dimensions, but got {name}={_shown(given)}")
