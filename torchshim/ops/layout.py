@@ -77,10 +77,12 @@ def elementwise_strides(metas, shape, number=False):
     rows = [[0 if i < 0 or (m.shape[i] == 1 and shape[i + ndim - m.ndim] != 1) else m.strides[i] for i in range(m.ndim - ndim, m.ndim)]
             for m in metas]
     perm = fastest_first(rows, shape)
+    if 0 in shape and perm == list(range(ndim - 1, -1, -1)):
+        return None
     strides, step = [0] * ndim, 1
-    for d in perm:
+    for d in perm:                             # where there is nothing, some are 0
         strides[d] = step
-        step *= max(shape[d], 1)
+        step *= shape[d]
     return tuple(strides)
 
 

@@ -307,7 +307,7 @@ def _inexact(f, otherwise):
 isnan = test("isnan", lambda x: x != x, "Whether each element is nan.", out=False)
 isinf = test("isinf", _inexact(jnp.isinf, False), "Whether each element is infinite.", out=False)
 isfinite = test("isfinite", _inexact(jnp.isfinite, True), "Whether each element is neither infinite nor nan.", out=False,
-                composed=True)
+                composed=True, strides=lambda inst, x: kept_strides(x) if P.kind_of(x.dtype) < 2 else elementwise_strides([x], x.shape))
 isposinf = test("isposinf", _inexact(lambda x: x == jnp.inf, False), "Whether each element is +inf.",
                 _no_complex_test("isposinf does not support complex inputs."))
 isneginf = test("isneginf", _inexact(lambda x: x == -jnp.inf, False), "Whether each element is -inf.",
