@@ -47,6 +47,6 @@ def test_what_keeps_the_strides_of_little_or_nothing():
 
 def test_elementwise_results_without_elements():
     t, b = torch.zeros(2, 3, 0).mT, torch.zeros(2, 1, 1)
-    assert (t * b).stride() == (t < 0.).stride() == (0, 1, 0) and (t + t).stride() == (3, 1, 1)
+    assert (t * b).stride() == (t < 0.).stride() == (0, 1, 0) and (t + t).stride() == (3, 3, 1)
     assert (torch.zeros(2, 0, 3) + b).stride() == torch.zeros(2, 0, 3).isfinite().stride() == (3, 3, 1)
     assert t.long().isfinite().stride() == (3, 1, 1)
