@@ -109,3 +109,13 @@ def test_what_is_not_a_tensor(call, error, text):
     with pytest.raises(error) as refusal:
         call(torch.ones(2, 3), np.ones((2, 3)))
     assert str(refusal.value) == text
+
+
+def test_arrays_are_no_parameters():
+    a = np.ones(2)
+    with pytest.raises(AttributeError, match="'numpy.ndarray' object has no attribute 'detach'"):
+        torch.nn.Parameter(a)
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got numpy.ndarray"):
+        torch.autograd.Variable(a)
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got numpy.ndarray"):
+        torch.ones(2).data = a

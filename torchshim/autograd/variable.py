@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ..engine import context, warn
 from ..tensor.api.creation import tensor
+from ..tensor.api.parameters import name_in_c
 from ..tensor.core.tensor import Tensor
 
 
@@ -32,5 +33,5 @@ class Variable(metaclass=_VariableMeta):
         if data is None:
             return tensor([])
         if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {name_in_c(type(data))}")
         return data.detach().requires_grad_(requires_grad)

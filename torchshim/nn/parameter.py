@@ -4,6 +4,7 @@ from __future__ import annotations
 from ..engine import present
 from ..ops.promotion import kind_of
 from ..tensor.api.looked_up import like_tensors
+from ..tensor.api.parameters import name_in_c
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
@@ -73,7 +74,7 @@ class Parameter(Tensor, metaclass=_Kind):
 
     def __new__(cls, data=None, requires_grad=True):
         if data is not None and not isinstance(data, Tensor):
-            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
+            raise AttributeError(f"'{name_in_c(type(data))}' object has no attribute 'detach'")
         if requires_grad and data is not None and kind_of(data._ts_meta.dtype) < 2:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return _marked(cls, data, requires_grad)

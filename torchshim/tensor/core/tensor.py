@@ -428,7 +428,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @data.setter
     def data(self, other):
         if not isinstance(other, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+            from ..api.parameters import name_in_c
+            raise TypeError(f"Variable data has to be a tensor, but got {name_in_c(type(other))}")
         if self.requires_grad and P.kind_of(other._ts_meta.dtype) < 2:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         y = detached(other)
