@@ -1,4 +1,7 @@
-"""The gradients of further dispatched operators: bounds, products of elements, copies in rows, norms of groups, resizing. See `formulas`."""
+"""The gradients of further dispatched operators: bounds, products of elements, copies in rows, norms of groups, resizing.
+
+See `formulas`.
+"""
 from __future__ import annotations
 
 from .formulas import _add, _neg, _times

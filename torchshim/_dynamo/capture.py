@@ -1,10 +1,10 @@
 """Graphs of what a function does, for a compiler of the program's own (`torch.compile(f, backend=g)`).
 
-PyTorch rewrites the function's bytecode and runs it again only where its guards fail. Here the function runs at each call, on tensors that
-have no values yet, and a mode notes down what it asks of torch; so whatever the call depends on is looked at anew. Where the program wants a
-value (a graph break), and at the end, what was noted becomes a graph, which the backend gets where it is a new one; what the backend made of
-it computes the values, and the tensors that the program holds become them. What cannot be noted down is called as it is, after what was
-noted before.
+PyTorch rewrites the function's bytecode and runs it again only where its guards fail. Here the function runs at each call, on tensors
+that have no values yet, and a mode notes down what it asks of torch; so whatever the call depends on is looked at anew. Where the
+program wants a value (a graph break), and at the end, what was noted becomes a graph, which the backend gets where it is a new one;
+what the backend made of it computes the values, and the tensors that the program holds become them. What cannot be noted down is called
+as it is, after what was noted before.
 """
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ class Capture(TorchFunctionMode):
         if isinstance(made, (tuple, list)):
             both = [self._result(x, given) for x in made]
             held = [b[0] for b in both]
-            return type(made)(held) if type(made) in (tuple, list) or not hasattr(made, "_fields") else type(made)(held), [b[1] for b in both]
+            return type(made)(held), [b[1] for b in both]
         return made, None
 
     def _switch(self):
@@ -470,13 +470,14 @@ def _meta_key(v):
 
 
 # -- what torch says of graph breaks ----------------------------------------------------------------------------------------
-_VERBOSE = ('Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you\'re reporting a bug to PyTorch). For even '
-            'more developer context, set TORCH_LOGS="+dynamo"\n')
+_VERBOSE = ("Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). "
+            'For even more developer context, set TORCH_LOGS="+dynamo"\n')
 
 
 def explained(kind, explanation, *hints, context=""):
     """A reason as torch tells it."""
-    return "\n".join([kind, f"  Explanation: {explanation}", *[f"  Hint: {h}" for h in hints], "", f"  Developer debug context: {context}", ""])
+    hints = [f"  Hint: {h}" for h in hints]
+    return "\n".join([kind, f"  Explanation: {explanation}", *hints, "", f"  Developer debug context: {context}", ""])
 
 
 def _reason(own, args, error):

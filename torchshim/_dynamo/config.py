@@ -1,4 +1,5 @@
-"""torch._dynamo.config: its settings with torch's defaults. Nothing here compiles Python, so they are kept and read back only."""
+"""torch._dynamo.config: its settings with torch's defaults. Backends of the program's own go by `recompile_limit` and `suppress_errors`; the
+others are kept and read back only."""
 from ..utils._config_module import install_config_module as _install
 
 verbose = suppress_errors = error_on_recompile = fail_on_recompile_limit_hit = disable = allow_rnn = compiled_autograd = False

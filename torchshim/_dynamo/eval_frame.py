@@ -1,5 +1,6 @@
 """torch.compile. Every program is recorded and compiled by XLA where it repeats (see `torchshim.engine`), so that a function is as fast
-without it; here it is called as it is, with the same answers. Options are checked as torch checks them and change nothing.
+without it; here it is called as it is, with the same answers. Options are checked as torch checks them and change nothing. A backend of the
+program's own gets the function's graphs (see `capture`).
 """
 from __future__ import annotations
 

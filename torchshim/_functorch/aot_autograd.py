@@ -1,7 +1,8 @@
 """torch._functorch.aot_autograd: a function and its gradient as two graphs of ATen operators, each for a compiler of the program's own.
 
-The function is traced once, with its gradient (`make_fx`), on copies of the arguments; the joint graph is cut in two (`partitioners`), and one node
-of the graph of gradients calls what the compilers made of them. Sizes are fixed by the first call, as is Python's control flow.
+The function is traced once, with its gradient (`make_fx`), on copies of the arguments; the joint graph is cut in two (`partitioners`),
+and one node of the graph of gradients calls what the compilers made of them. Sizes are fixed by the first call, as is Python's control
+flow.
 """
 from __future__ import annotations
 

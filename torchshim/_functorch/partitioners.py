@@ -57,7 +57,8 @@ def _needed(outputs, nodes, stop):
 
 
 def default_partition(joint_module, _joint_inputs=None, *, num_fwd_outputs, **options):
-    """(forward, backward) of a joint graph: what the function computed is the forward graph, and of that what its gradient asks for is kept."""
+    """(forward, backward) of a joint graph: what the function computed is the forward graph, and what its gradient asks for of that is
+    kept."""
     nodes = list(joint_module.graph.nodes)
     places = [n for n in nodes if n.op == "placeholder"]
     tangents, primals = [n for n in places if n.name.startswith("tangents_")], [n for n in places if not n.name.startswith("tangents_")]
