@@ -214,3 +214,12 @@ placeholder    x       x                        ()      {}
 call_function  add     <built-in function add>  (x, 1)  {}
 output         output  output                   (add,)  {}
 """)
+
+
+def test_lines_of_the_code_are_counted_after_its_head():
+    """PyTorch 2.13's numbers of steps; lines that somebody adds move the others."""
+    traced = torch.fx.symbolic_trace(lambda a, b: torch.sin(a) + torch.cos(b))
+    assert traced._lineno_map == {1: 2, 2: 3, 3: 4, 4: 5, 5: 5}
+    traced.graph.on_generate_code(lambda _: lambda lines: ["print('hello!')\n", *lines])
+    traced.recompile()
+    assert traced._lineno_map == {1: None, 2: 2, 3: 3, 4: 4, 5: 5, 6: 5}

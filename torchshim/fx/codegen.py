@@ -29,7 +29,7 @@ _GENERIC = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: ty
 
 @dataclasses.dataclass
 class PythonCode:
-    """Source text, the global names that it needs, and {line of it: number of the step}."""
+    """Source text, the global names that it needs, and {line after its head: number of the step}."""
     src: str
     globals: dict
     _lineno_map: Optional[dict]
@@ -284,7 +284,7 @@ class CodeGen:
                 step = int(line[len(_COUNTER):])
             elif line or lines:
                 lines.append(f"    {line}")
-                places[first + len(lines)] = step
+                places[len(lines)] = step
         return PythonCode(head + "\n".join(lines), writer.globals, places, first)
 
 
