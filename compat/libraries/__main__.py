@@ -3,6 +3,7 @@
 Each program under `programs/` exercises some of them and prints a line for each of its cases: values, gradients, losses, or the error. The
 lines of both are compared number by number. FOLDER holds the libraries without torch, for both interpreters:
 `pip install --no-deps --target FOLDER` and what `--list` prints. What is not there is told as missing on both sides, and agrees.
+torchvision has to be the one made for that torch (with its compiled operators), or all that imports it is told as failing.
 """
 import argparse
 import os
@@ -24,7 +25,12 @@ opt_einsum sympy mpmath higher geoopt nflows normflows x_transformers vector_qua
 frozendict loguru einops einx pytorch_optimizer torch_optimizer pytorch_ranger tensorly torchinfo gpytorch linear_operator jaxtyping
 wadler_lindig botorch multipledispatch pyre_extensions pyro_ppl pyro_api kornia kornia_rs captum matplotlib contourpy cycler fonttools
 kiwisolver pyparsing python_dateutil six torchmetrics pytorch_metric_learning scikit_learn joblib threadpoolctl entmax scipy networkx
-typing_inspection annotated_doc""".split()
+typing_inspection annotated_doc torchvision timm segmentation_models_pytorch open_clip_torch ftfy wcwidth ultralytics ultralytics_thop
+opencv_python_headless piq pytorch_msssim lpips grad_cam ttach lightly lightly_utils stable_baselines3 sb3_contrib gymnasium cloudpickle
+farama_notifications pandas tianshou sensai_utils overrides deepdiff orderly_set cachebox absl_py numba llvmlite tensordict torchrl orjson
+pyvers skorch tabulate narwhals pytorch_ignite fastai fastcore fastprogress fasttransform plum_dispatch fastdownload python_fasthtml
+starlette itsdangerous python_multipart apswutils fastlite monai torchensemble vit_pytorch denoising_diffusion_pytorch ema_pytorch
+beartype""".split()
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?\binf\b|\bnan\b")
 RELATIVE, ABSOLUTE = 2e-4, 3e-5
 
