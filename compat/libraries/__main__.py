@@ -30,7 +30,13 @@ opencv_python_headless piq pytorch_msssim lpips grad_cam ttach lightly lightly_u
 farama_notifications pandas tianshou sensai_utils overrides deepdiff orderly_set cachebox absl_py numba llvmlite tensordict torchrl orjson
 pyvers skorch tabulate narwhals pytorch_ignite fastai fastcore fastprogress fasttransform plum_dispatch fastdownload python_fasthtml
 starlette itsdangerous python_multipart apswutils fastlite monai torchensemble vit_pytorch denoising_diffusion_pytorch ema_pytorch
-beartype""".split()
+beartype
+auraloss julius nnaudio torchlibrosa librosa lazy_loader audioread soxr soundfile cffi pycparser pooch platformdirs msgpack decorator
+asteroid asteroid_filterbanks zuko sbi tensorboard tensorboard_data_server protobuf grpcio markdown werkzeug bayesian_torch
+blitz_bayesian_pytorch laplace_torch asdfghjkl unfoldNd einconv curvlinops_for_pytorch backpack_for_pytorch mace_torch torch_ema lmdb ase
+matscipy h5py torchani neuraloperator tensorly_torch deepxde scikit_optimize pyaml neurodiffeq seaborn torchcde geomloss pot
+pytorch_wavelets pywavelets ptwt torch_dct torchquad autoray cvxpylayers cvxpy diffcp qpth scs clarabel osqp qdldl pytorch_tabnet
+rtdl_revisiting_models rtdl_num_embeddings opacus cooper_optim pytorch_crf sentence_transformers pytz tzdata dill configmypy ruamel.yaml""".split()
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?\binf\b|\bnan\b")
 RELATIVE, ABSOLUTE = 2e-4, 3e-5
 

@@ -57,3 +57,20 @@ def learned(module, *inputs, **named):
     made = made[0] if isinstance(made, tuple) or not isinstance(made, torch.Tensor) else made
     made.float().sin().mean().backward()
     return made, float(sum([p.grad.double().abs().sum() for p in module.parameters() if p.grad is not None]))
+
+
+def trained(module, loss, steps=3, rate=1e-2):
+    """The losses of some steps of AdamW, and the one after them when the module has lost its parameters and loaded its state."""
+    optimizer, told = torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], rate), []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        value = loss(module)
+        value.backward()
+        optimizer.step()
+        told.append(value.item())
+    state = {name: v.clone() for name, v in module.state_dict().items()}
+    with torch.no_grad():
+        for p in module.parameters():
+            p.zero_()
+        module.load_state_dict(state)
+        return [*told, loss(module).item()]
