@@ -54,4 +54,5 @@ KERNELS = {
     "sym_constrain_range": lambda size, *, min=None, max=None: _in_range(size, min, max),
     "sym_constrain_range_for_size": _in_range_of_sizes, "_assert_tensor_metadata": _assert_tensor_metadata,
     "sym_size.int": lambda self, dim: self.shape[dim], "sym_numel": lambda self: self.numel(),
-    "sym_stride.int": lambda self, dim: self.stride(dim), "sym_storage_offset": lambda self: self.storage_offset(), "_local_scalar_dense": lambda self: self.item()}
+    "sym_stride.int": lambda self, dim: self.stride(dim), "sym_storage_offset": lambda self: self.storage_offset(),
+    "_local_scalar_dense": lambda self: self.item()}

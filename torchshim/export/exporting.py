@@ -97,7 +97,8 @@ class _Export:
                 least, also = f"{low} <= " if low > s.least else "", f" and {s.source}" if low > s.least and high is not None else ""
                 shown = "".join([f", min={low}" if low > 2 or s.least > 2 else "", "" if high is None else f", max={high}"])
                 raise self._violated([s], [f"Not all values of {s.dim} = {s.source} in the specified range satisfy the generated guard "
-                                           f"{least}{s.source}{also}{f' <= {high}' if high is not None else ''}."], [f"{s.dim} = Dim('{s.dim}'{shown})"])
+                                           f"{least}{s.source}{also}{f' <= {high}' if high is not None else ''}."],
+                                     [f"{s.dim} = Dim('{s.dim}'{shown})"])
             s.least, s.most = again.value
         else:
             for name in names:
