@@ -49,9 +49,9 @@ from .tensor.core import printing as _printing
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.
 from .ops import (activation as _, arithmetic as _, complex as _, contractions as _, index as _, linalg as _, products as _,
                   logic as _, nn as _, quantization as _, reduction as _, shape as _, sorting as _, unary as _)
-from .tensor.api import (complex as _, elementwise as _, fft as _, index as _, indexing as _, linalg as _, operators as _, slicing as _,
-                         ranges as _, reduction as _, products as _, sorting as _, statistics as _, shape as _, joining as _, sparse as _,
-                         storages as _, subclasses as _, views as _, windows as _)
+from .tensor.api import (complex as _, elementwise as _, fft as _, index as _, indexing as _, linalg as _, masks as _, matrix_norms as _,
+                         operators as _, slicing as _, ranges as _, reduction as _, products as _, sorting as _, statistics as _,
+                         shape as _, joining as _, sparse as _, storages as _, subclasses as _, views as _, windows as _)
 from .tensor.core.memory_format import FORMATS as _formats, memory_format
 from .random import fills as _
 _bind.bind_all(Tensor)

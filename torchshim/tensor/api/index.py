@@ -3,27 +3,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import TRACED, context, known, present, record, warn
+from ...engine import context, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
 from ...ops.layout import broadcast_shapes
 from ...ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
-from ..core.device import same_device
 from ..core.dispatch import apply
 from ..core.graph import forward_only, node_class
-from ..core.handle import TensorBase, edge, look, meta, offset_of, read
+from ..core.handle import TensorBase, edge, meta, offset_of
 from ..core.memory_format import batched
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap
 from .looked_up import looked_up
-from .indexing import UINT8_MASK, expand_check, _check_put, _index_list, _is_mask, put_values, written
-from .picking import flag, host_known, in_range, picked
+from .indexing import UINT8_MASK, _check_put, _index_list, _is_mask, put_values
+from .picking import in_range, picked
 from .shape import filler, ints
-from ..core.tensor import tensor_from
 from .slicing import select, sliced
-from .views import expanded, integer, memory_of, swap, view, warn_once
+from .views import expanded, integer, memory_of, view, warn_once
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -51,7 +49,7 @@ def forms(name, f, out=False, method=True):
     function(name + "_", method=method, torch=name in ("index_put", "masked_fill"))(inplace)
 
 
-def _same_device(t, x):
+def same_place(t, x):
     return x if meta(x).device is meta(t).device or meta(x).ndim else x.to(device=t.device)
 
 
@@ -68,6 +66,13 @@ def packed(value, m, name):
     nums = []
     token = pack(filler(value, m, name), nums)
     return token, nums, PACKED[token]
+
+
+def warn_of_expanded(name, m):
+    """torch's warning where a fill writes one element several times."""
+    if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+        warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+             "applies to advanced indexing e.g. tensor[mask] = scalar")
 
 
 def _dimensioned(m, dim):
@@ -329,7 +334,7 @@ def _index_fill(inplace, self, dim, index, value):
     if m.numel or 0 not in m.shape[:d] + m.shape[d + 1:]:
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if inplace:
-        _warn_of_expanded("index_fill_", m)
+        warn_of_expanded("index_fill_", m)
     if P.kind_of(m.dtype) < 3 and (P.kind_of(meta(value).dtype) == 3 if isinstance(value, TensorBase)
                                    else isinstance(number(value), complex)):
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
@@ -337,7 +342,7 @@ def _index_fill(inplace, self, dim, index, value):
         if meta(value).ndim:
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} "
                                "dimension(s).")
-        return run(I.INDEX_FILL_TENSOR, (self, index, _same_device(self, value)), (T, d, T, T), inplace, overlap="put")
+        return run(I.INDEX_FILL_TENSOR, (self, index, same_place(self, value)), (T, d, T, T), inplace, overlap="put")
     token, nums, kinds = packed(value, m, "index_fill")
     return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put")
 
@@ -360,142 +365,6 @@ def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=Tru
 
 
 forms("index_reduce", _index_reduce, out=True)
-
-
-# -- masks --------------------------------------------------------------------------------------------------------------------
-def _warn_of_expanded(name, m):
-    if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
-        warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
-             "applies to advanced indexing e.g. tensor[mask] = scalar")
-
-
-def _masked_fill(inplace, self, mask, value):
-    """One value where the mask is true."""
-    m = meta(self)
-    if inplace:
-        I._check_mask(m, meta(mask))
-    else:
-        edge(self)                             # a view that lost its history says so before anything else
-    shape = broadcast_shapes([m.shape, meta(mask).shape] if inplace else [meta(mask).shape, m.shape])
-    if not inplace:
-        I._check_mask(m, meta(mask))
-    if inplace and shape != m.shape:
-        raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
-    if inplace:
-        _warn_of_expanded("masked_fill_", m)
-        refuse_overlap(self, (mask,), "part")
-    mask = _same_device(self, mask)
-    if isinstance(value, TensorBase):
-        vm = meta(value)
-        if vm.ndim:
-            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {vm.ndim} dimension(s).")
-        if vm.dtype != m.dtype and P.kind_of(vm.dtype):
-            narrows = P.kind_of(vm.dtype) == 3 and P.kind_of(m.dtype) in (1, 2)
-            there = value.item() if narrows else known(read(value))       # one that is not computed yet is not waited for else
-            if there is not None:
-                n = there if narrows else np.asarray(there).item()
-                P.refuse_beyond(n.real, m.dtype, narrows and n.imag != 0)
-        fill = lambda: run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
-    else:
-        token, nums, kinds = packed(value, m, "masked_fill")
-        fill = lambda: run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")
-    if inplace and not m.contiguous and meta(mask).dtype == np.bool_:
-        return written(self, (expanded(mask, m.shape),), (T,), value, False, fill)
-    return fill()
-
-
-forms("masked_fill", _masked_fill, out=True)
-
-
-@function("masked_select", out=True)
-def masked_select(input, mask):
-    """The elements where the mask is true, in one dimension."""
-    m, mm = meta(input), meta(mask)
-    edge(input)
-    if mm.dtype != np.bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    same_device(m.device, mm.device)
-    shape = broadcast_shapes([mm.shape, m.shape])
-    chosen = np.flatnonzero(np.broadcast_to(np.asarray(look(mask)), shape))
-    return picked(I.MASKED_SELECT, (input, mask, tensor_from(chosen, m.device)), (T, T, T, shape))
-
-
-def _masked_scatter(inplace, self, mask, source):
-    """The elements of `source`, one after the other, where the mask is true."""
-    m, mm, sm = meta(self), meta(mask), meta(source)
-    if not inplace:
-        edge(self)
-        shape = broadcast_shapes([mm.shape, m.shape])
-    if sm.dtype != m.dtype:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
-                           + P.c_name(sm.dtype))
-    if inplace:
-        expand_check(mm, m)
-        shape = m.shape
-    if mm.dtype == np.uint8:
-        warn("masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with dtype "
-             "torch.bool instead.")
-    if mm.dtype != np.bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {P.c_name(mm.dtype)}")
-    n = sm.numel
-    error = lambda _=None: RuntimeError("Number of elements of source < number of ones in mask")
-    repeats = 1
-    for a in shape:
-        repeats *= a
-    repeats = repeats // mm.numel if mm.numel else 0
-    if n < mm.numel * repeats:
-        if host_known(present(mask._ts_st.value)):
-            if int(np.count_nonzero(look(mask))) * repeats > n:
-                raise error()
-        else:
-            v = read(mask)
-            if v.extra is not TRACED:
-                flag(record(context, I.MORE_THAN, (T, n // max(repeats, 1)), (v,))[0], v, error)
-    return run(I.MASKED_SCATTER, (self, mask, source), (T, T, T), inplace, overlap=None)
-
-
-forms("masked_scatter", _masked_scatter)
-
-
-def nonzero_places(input):
-    """Host arrays of the places of the nonzero elements."""
-    if meta(input).device == "meta":
-        raise NotImplementedError("nonzero on the meta device: the result's shape depends on data")
-    return np.nonzero(np.atleast_1d(input._ts_host()))
-
-
-@function("nonzero", out=True)
-def nonzero(input, *, as_tuple=False):
-    """Where the elements are not zero: one row for each, or one tensor for each dimension."""
-    if as_tuple.__class__ is not bool:
-        raise TypeError(f"nonzero(): argument 'as_tuple' must be bool, not {type_name(as_tuple)}")
-    m = meta(input)
-    at = nonzero_places(input)
-    if as_tuple:
-        return tuple([tensor_from(a.astype(np.int64), m.device) for a in at])
-    if not m.ndim or not at[0].size:
-        return tensor_from(np.zeros((at[0].size, m.ndim), np.int64), m.device, (1, at[0].size))
-    rows = np.stack(at)
-    return swap(tensor_from(rows.astype(np.int64), m.device), 0, 1)
-
-
-@function("nonzero_static", out=True)
-def nonzero_static(input, *, size, fill_value=-1):
-    """`nonzero` with a fixed number of rows: cut off, or filled up."""
-    m = meta(input)
-    at = nonzero_places(input)
-    rows = np.stack(at, 1) if m.ndim else np.zeros((at[0].size, 0), np.int64)
-    if size < 0:
-        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    out = np.full((size, m.ndim), fill_value, np.int64)
-    out[:min(size, rows.shape[0])] = rows[:size]
-    return tensor_from(out, m.device)
-
-
-@function("argwhere")
-def argwhere(input):
-    """Where the elements are not zero, one row for each."""
-    return nonzero(input)
 
 
 # -- flat places ---------------------------------------------------------------------------------------------------------------
@@ -598,7 +467,7 @@ def _index_put(inplace, self, indices, values, accumulate=False):
     if not picks:
         raise RuntimeError("sym_strides() called on an undefined Tensor")
     tensors, layout = _index_list(self, picks)
-    values = _same_device(self, values)
+    values = same_place(self, values)
     if len(picks) == 1 and meta(values).numel == 1 and not accumulate:         # torch fills with one value, which asks for a bool mask
         mask, = [meta(x) for x in picks.values()]
         if mask.dtype == np.uint8 and mask.numel > 1:
