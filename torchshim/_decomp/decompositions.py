@@ -152,8 +152,8 @@ def rules():
     own = {
         "gelu.default": _gelu, "gelu_backward.default": _gelu_backward, "_softmax.default": _softmax, "_log_softmax.default": _log_softmax,
         "_softmax_backward_data.default": _softmax_backward, "_log_softmax_backward_data.default": _log_softmax_backward,
-        "native_layer_norm.default": _layer_norm, "addmm.default": _addmm, "elu.default": _elu, "baddbmm.default": _baddbmm, "leaky_relu.default": _leaky_relu,
-        "leaky_relu_backward.default": _leaky_relu_backward, "relu.default": lambda x: _below_zero(x, 0, x),
+        "native_layer_norm.default": _layer_norm, "addmm.default": _addmm, "elu.default": _elu, "baddbmm.default": _baddbmm,
+        "leaky_relu.default": _leaky_relu, "leaky_relu_backward.default": _leaky_relu_backward, "relu.default": lambda x: _below_zero(x, 0, x),
         "threshold_backward.default": lambda g, x, low: _below_zero(x, low, g), "hardtanh_backward.default": _hardtanh_backward,
         "hardtanh.default": lambda x, low=-1, high=1: do("clamp", x, float(low), float(high)) if x.is_floating_point() else NotImplemented,
         "mse_loss_backward.default": _mse_backward, "silu_backward.default": _silu_backward,

@@ -13,18 +13,17 @@ import sys
 from .. import Tensor, UntypedStorage, empty, serialization, strided, uint8
 from ..nn import Parameter
 from ..serialization.archive import Reader, Writer
-from .codes import NUMBERS, device_of, dtype_of
+from .codes import NUMBERS, device_of, device_written, dtype_of
 
 MODEL = "model"
 _KINDS = {"weights": "weight", "constants": "tensor"}
 
 
-def tensor_meta(t, sizes=None, requires_grad=None):
+def tensor_meta(t, sizes=None):
     """How a tensor lies in its memory, as JSON; sizes: where they are not the tensor's own."""
     number = lambda n: {"as_int": int(n)}
     return {"dtype": NUMBERS[t.dtype], "sizes": [number(n) for n in t.shape] if sizes is None else sizes,
-            "requires_grad": bool(t.requires_grad if requires_grad is None else requires_grad),
-            "device": {"type": t.device.type, "index": t.device.index}, "strides": [number(n) for n in t.stride()],
+            "requires_grad": t.requires_grad, "device": device_written(t.device), "strides": [number(n) for n in t.stride()],
             "storage_offset": number(t.storage_offset()), "layout": 7}
 
 

@@ -35,6 +35,11 @@ def device_of(said):
     return torch.device(said["type"]) if said["index"] is None else torch.device(said["type"], said["index"])
 
 
+def device_written(d):
+    """A device as JSON."""
+    return {"type": d.type, "index": d.index}
+
+
 def float_written(x):
     """A float as JSON can hold it."""
     return x if math.isfinite(x) else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"

@@ -43,12 +43,11 @@ def program(said, weights, constants, examples):
     outs = [_output_spec(s) for s in module["signature"]["output_specs"]]
     entries = [ModuleCallEntry(e["fqn"], _call(e["signature"])) for e in module["module_call_graph"]]
     top = entries[0].signature
-    free = {n for n, s in symbols.by_name.items()}
     guards = list(zip(_guarded(top), [_want(n.meta["val"]) for n, s in zip(graph.nodes, ins) if s.kind is InputKind.USER_INPUT]))
     return ExportedProgram(root, graph, ExportGraphSignature(ins, outs), weights,
                            {Key(n): ValueRanges(low, int_oo if most is None else most) for n, (low, most) in ranges.items()}, entries, examples,
                            constants, guards=([(name, *want) for name, want in guards],
-                                              {n: (ranges[n][0] or 0, ranges[n][1]) for n in free if n in ranges}),
+                                              {n: (ranges[n][0] or 0, ranges[n][1]) for n in symbols.by_name if n in ranges}),
                            dialect=(said.get("verifiers") or ["TRAINING"])[0])
 
 
@@ -259,8 +258,6 @@ class _Graph:
             return one(self, x)
         if kind.endswith("s") and kind[:-1] in _ONE:
             return [_ONE[kind[:-1]](self, y) for y in x]
-        if kind == "as_optional_tensors":
-            return [None if "as_none" in y else self.steps[y["as_tensor"]["name"]] for y in x]
         if kind == "as_graph":
             root, graph = _Graph(x["graph"], self.symbols).made([None] * len(x["graph"]["inputs"]))
             name = _name(x["name"])

@@ -12,8 +12,8 @@ from .program import ExportedProgram
 def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
     """Write a program for `load`, here or in PyTorch 2.13.
 
-    f: a path (the file there is replaced only once the new one is complete) or a file object. extra_files: {name: text}. TypeError for
-    anything but a program, NotImplementedError for one that holds what is no tensor.
+    f: a path (the file there is replaced only once the new one is complete) or a file object. extra_files: {name: text}. opset_version and
+    pickle_protocol change nothing. TypeError for anything but a program, NotImplementedError for one that holds what is no tensor.
     """
     if not isinstance(ep, ExportedProgram):
         raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")

@@ -13,7 +13,7 @@ from ..library.namespaces import OpOverload
 from ..utils import _pytree as pytree
 from . import expressions
 from .archive import tensor_meta
-from .codes import FORMATS, LAYOUTS, NUMBERS, float_written
+from .codes import FORMATS, LAYOUTS, NUMBERS, device_written, float_written
 from .graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument
 from .sizes import SymbolicTensor, int_oo
 
@@ -91,8 +91,7 @@ def _output_spec(s):
 
 
 def _meta(t):
-    sizes = [_size(e, t.of) for e in t.sizes] if isinstance(t, SymbolicTensor) else None
-    return tensor_meta(t, sizes)
+    return tensor_meta(t, [_size(e, t.of) for e in t.sizes] if isinstance(t, SymbolicTensor) else None)
 
 
 def _size(e, of):
@@ -194,7 +193,7 @@ class _Graph:
             if isinstance(x, cls):
                 return {name: table[x]}
         if isinstance(x, torch.device):
-            return {"as_device": {"type": x.type, "index": x.index}}
+            return {"as_device": device_written(x)}
         if isinstance(x, complex):
             return {"as_complex": {"real": float_written(x.real), "imag": float_written(x.imag)}}
         return _plain(x)

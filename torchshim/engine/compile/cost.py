@@ -4,8 +4,8 @@ No clock is read: two runs of a program compile at the same repetitions and prin
 CPU times of the benchmark's programs in both tiers on one core of an AMD EPYC (JAX 0.10.2), those of calls to times on two cores; only the
 ratios matter. The repetitions they give for the GPT are within a factor of two of those that the times give, for the stencil a little more.
 A step at which nobody looks at once runs beside the recording of the next: an MLP's for 64 rows takes 105 µs compiled, 207 with NumPy; with
-a look at each 190 and 209 (an unrolled cell's 870 and 1080, with looks 1300 and 1090; a stencil's 550 and 1020, with looks 730 and 1020). NumPy wins where a step of
-small arrays has many of them in and out: a VAE's with 80 takes 420 µs against 495.
+a look at each 190 and 209 (an unrolled cell's 870 and 1080, with looks 1300 and 1090; a stencil's 550 and 1020, with looks 730 and 1020).
+NumPy wins where a step of small arrays has many of them in and out: a VAE's with 80 takes 420 µs against 495.
 """
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ def matrix(name, A, what="A"):
 def square(name, A, what="A"):
     matrix(name, A, what)
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"{name}{': ' * bool(name)}{what} must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+        raise RuntimeError(f"{name}{': ' * bool(name)}{what} must be batches of square matrices, but they are {A.shape[-2]} by "
+                           f"{A.shape[-1]} matrices")
 
 
 def inexact(name, A, half=True):

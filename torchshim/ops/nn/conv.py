@@ -167,7 +167,8 @@ def _lie(inst, plan, saved, cts):
     """Gradients lie as the result does, channels_last or contiguous; of a complex convolution, made of real parts, they are contiguous."""
     if P.kind_of(inst.out_metas[0].dtype) == 3 or 0 in inst.out_metas[0].shape or _strides(inst, *inst.in_metas) is None:
         return plain(inst, plan, saved, cts)
-    return tuple([None if m.ndim < 2 else row_strides(m.shape) if m.ndim == 3 else channels_last_strides(m.shape) for m in [inst.in_metas[i] for i in plan.needs]])
+    metas = [inst.in_metas[i] for i in plan.needs]
+    return tuple([None if m.ndim < 2 else row_strides(m.shape) if m.ndim == 3 else channels_last_strides(m.shape) for m in metas])
 
 
 def _name(inst):

@@ -50,6 +50,7 @@ def forms(name, f, out=False, method=True):
 
 
 def same_place(t, x):
+    """A number in a tensor of any device, where `t` is."""
     return x if meta(x).device is meta(t).device or meta(x).ndim else x.to(device=t.device)
 
 
