@@ -317,3 +317,15 @@ def test_a_dual_becomes_a_leaf_and_none_again():
         with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
             d.add_(1)
         assert not d.requires_grad_(False).requires_grad and fw.unpack_dual(d * 2).tangent.tolist() == [2, 2]
+
+
+def test_tangents_of_products_with_constants_have_a_history():
+    """torch's formulas multiply the zero tangent of the constant with the other operand, which has one."""
+    x, c = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, torch.ones(2))
+        for made in (d * c, d * 2, d / 2, d @ c, torch.addcmul(c, d, c), torch.nn.functional.linear(d, c[None]), d.clone().mul_(c)):
+            t = fw.unpack_dual(made).tangent
+            assert t.requires_grad and torch.autograd.grad(t.sum(), x, retain_graph=True)[0].tolist() == [0, 0]
+        for made in (d + c, -d, torch.lerp(d, c, 0.5), torch.maximum(d, c), torch.addcmul(d, c, c), torch.where(c > 3, d, c)):
+            assert not fw.unpack_dual(made).tangent.requires_grad

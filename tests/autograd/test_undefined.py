@@ -120,3 +120,35 @@ def test_an_edge_has_no_zeros():
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
         torch.autograd.grad(x.sum(), torch.autograd.graph.get_gradient_edge(y), materialize_grads=True)
+
+
+def _grads(f, *xs):
+    xs = [x.clone().requires_grad_() for x in xs]
+    return [g if g is None else g.tolist() for g in torch.autograd.grad(f(*xs), xs, allow_unused=True)]
+
+
+def test_an_unused_result_has_an_undefined_cotangent_and_not_zeros():
+    """Zeros would meet the infinities of the part that nobody uses."""
+    one, eye = torch.ones(1), torch.eye(2)
+    for f in (torch.var_mean, torch.std_mean):
+        assert _grads(lambda x: f(x, 0)[1], one) == [[1.0]]
+    assert _grads(lambda x, A: torch.triangular_solve(x, A)[1].sum(), eye, eye * 0) == [[[0, 0], [0, 0]], [[1, 1], [1, 1]]]
+    for f in (torch.linalg.eigh, torch.linalg.eig):
+        assert _grads(lambda x: f(x)[0].real.sum(), eye) == [[[1, 0], [0, 1]]]
+    assert _grads(lambda x: torch.linalg.svd(x)[1].sum(), eye) == [[[1, 0], [0, 1]]]
+    x = torch.ones(1, requires_grad=True)
+    g, = torch.autograd.grad(torch.var_mean(x, 0)[1], x, create_graph=True)
+    assert g.tolist() == [1]
+
+
+def test_results_whose_cotangents_alone_make_no_gradient():
+    assert _grads(lambda x: torch.linalg.slogdet(x)[0], torch.eye(2)) == [None]
+    assert _grads(lambda x: torch.native_group_norm(x, None, None, 1, 2, 1, 1, 1e-5)[1].sum(), torch.ones(1, 2, 1)) == [None]
+    assert _grads(lambda x, y: torch.linalg.lstsq(x, y)[1].sum(), torch.eye(2), torch.ones(2, 1)) == [None, None]
+
+
+@pytest.mark.parametrize("f", [lambda x: torch.linalg.eigh(x)[1], lambda x: torch.linalg.eig(x)[1].real, lambda x: torch.linalg.svd(x)[0],
+                               lambda x: torch.linalg.svd(x)[2]])
+def test_vectors_of_equal_values_have_no_gradient(f):
+    """torch divides by the gaps between the values."""
+    assert str(_grads(lambda x: f(x).sum(), torch.eye(2))) == "[[[nan, nan], [nan, nan]]]"

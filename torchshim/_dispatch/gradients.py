@@ -11,6 +11,7 @@ from ..autograd.function import FunctionNode
 from ..autograd.grad_mode import grad_mode
 from ..autograd.grad_ops import zeros_value
 from ..autograd.saved import RELEASED, written_error
+from ..autograd.second_order import of_part
 from ..engine import context, record
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
@@ -191,13 +192,14 @@ class GradDispatch:
     back = tensor
 
     @classmethod
-    def vjp(cls, node, saved, cts):
+    def vjp(cls, node, saved, cts, part=None):
         if state().stack or any([dispatches(type(g)) for g in cts]):
             raise NotImplementedError(f"torchshim: the backward of {node.name()} under __torch_dispatch__: its forward was not "
                                       "dispatched")
         if cls.graph:
-            return GradTensors.vjp(node, saved, cts)
-        r = record(context, node._ts_plan.vjp, (), saved + [read(g) for g in cts], node._ts_nums, node._ts_plan.vjp_kinds)[0]
+            return GradTensors.vjp(node, saved, cts, part)
+        plan, saved, nums = of_part(node, part, saved)
+        r = record(context, plan.vjp, (), saved + [read(g) for g in cts], nums, plan.vjp_kinds)[0]
         return [wrap(v) for v in (r if r.__class__ is list else [r])]
 
     @staticmethod

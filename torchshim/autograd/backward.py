@@ -27,7 +27,7 @@ from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
 from .saved import RELEASED, Entrance, as_primal, end_of, residuals, saved_tensors
-from .second_order import correct, of_part, part_of
+from .second_order import correct, of_part, part_of, part_with
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
@@ -490,18 +490,24 @@ def _apply(node, box, mode, part=None):
         if g[1].gen != g[3]:
             saved = residuals(node)
             break
-    cts = plan.cts
+    cts, lacking = plan.cts, False
+    if len(box) < len(cts):
+        idle = node._ts_inst.op.idle
+        if idle is not None and box.keys() <= {*idle(node._ts_inst)}:
+            return [None] * len(node._ts_next)
+        part, lacking = part_with(plan, part, tuple([nr for nr in cts if nr in box])), True
+        cts = cts if part is None else part.plan.cts
     cts = [box[cts[0]]] if len(cts) == 1 and box else [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in cts]
     if part is None:
         out = mode.vjp(node, saved, cts)
     else:
         out, plan = mode.vjp(node, saved, cts, part), part.plan
-    if len(out) == len(node._ts_next) and len(plan.cts) == 1:
+    if len(out) == len(node._ts_next) and not lacking and len(plan.cts) == 1:
         return out
     grads = [None] * len(node._ts_next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
-    if len(box) >= len(plan.cts):
+    if not lacking:
         return grads
     op = node._ts_inst.op
     # one operator here, of which torch has one for each gradient

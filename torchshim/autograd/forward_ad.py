@@ -18,7 +18,7 @@ from ..ops.views import ViewOp, ViewsOp
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.views import memory_of
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_node, forward_only, unversioned
+from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_node, forward_only, unversioned, wraps_one
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of
 from ..tensor.core.overriding import settle
 from ..tensor.core.tensor import Tensor
@@ -29,6 +29,7 @@ from .backward import GradTensors, run
 from .function import without_tangents
 from .grad_ops import zeros_value
 from .grad_mode import grad_mode
+from .second_order import constant, read_by
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -141,6 +142,8 @@ def _watching(make_node):
         pushed = _seen(inst, given, nums) or _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
         if not keeps:
             node._ts_next, node.__class__, alone = (), ForwardOnly, None
+        elif pushed:
+            _follow_primals(node, given, pushed)
         level.put(node, pushed, alone)
         return node
     return make
@@ -195,6 +198,22 @@ def _pushed(node, vals, outs, tangents, deep):
         made = {nr: _tensor(got.get(k), inst.out_metas[nr]) for k, nr in enumerate(plan.cts)}
         given = [t._ts_st for t in tangents if t is not None]          # a copy's tangent is a copy: it may be written
         return {nr: t.clone() if any([t._ts_st is st for st in given]) else t for nr, t in made.items()}
+
+
+def _follow_primals(node, given, made):
+    """torch's formulas for tangents take zeros for those of operands that have none, numbers too where it makes tensors of them: such a
+    zero times what another operand gives has a history in that."""
+    inst = node._ts_inst
+    if all([t.requires_grad for t in made.values()]):
+        return
+    lacking, reads = [i for i in inst.diff_ins if given[i] is None], {}
+    if lacking:
+        reads = read_by(node, lacking)
+    if getattr(inst.op, "op", inst.op).name in ("mul", "div", "true_divide") and wraps_one(inst.op, inst.layout):
+        reads.update({e: inst.in_metas[i] for i, e in enumerate(node._ts_next) if e is not None})
+    for t in made.values():
+        if reads and not t.requires_grad:
+            constant(t, "AddBackward0", tuple(reads), tuple(reads.values()))
 
 
 def _tensor(got, meta):

@@ -3,6 +3,8 @@ tell (`twice`, see ops/registry.py) where the program that computes them here do
 """
 from __future__ import annotations
 
+import copy
+
 from ..engine import TRACED, VjpOp, influences, meta_of
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import edge, meta, read
@@ -47,7 +49,7 @@ def correct(node, plan, given, made, metas=None):
             if g._ts_edge is None:
                 _constant(g, node, twice == "zeros")
     looks = node._ts_inst.op.twice_looks
-    if looks is not None and looks[1] in plan.needs:
+    if looks is not None and looks[1] in plan.needs and set(looks[0]) <= set(plan.args):
         operands, wanted, find = looks
         _end(made[plan.needs.index(wanted)], [given[plan.args.index(i)] for i in operands], lambda *held: find(node._ts_inst, *held))
 
@@ -94,7 +96,8 @@ def _alone(plan, twice, i, k):
 
 
 class _Constant(Node):
-    """The history of a gradient that depends on none of the operands it has a history for."""
+    """The history of a gradient, or tangent, that depends on none of what it has a history for. `operands`: the metas of that, None for
+    what gets no zeros."""
     __slots__ = ("meta", "operands")
     _ts_n_outputs = 1
 
@@ -107,17 +110,35 @@ class _Constant(Node):
 
 def _constant(g, of, zeros):
     """Give the gradient `g` that the node `of` made a history that leads to zeros, or to nothing."""
-    node = object.__new__(node_class(f"{of.name().rstrip('0123456789')}Backward0", _Constant))
+    constant(g, f"{of.name().rstrip('0123456789')}Backward0", of._ts_next, of._ts_inst.in_metas if zeros else (None,) * len(of._ts_next))
+
+
+def constant(g, name, edges, operands):
+    """Give `g` the history of a _Constant."""
+    node = object.__new__(node_class(name, _Constant))
     node._ts_inst = node._ts_plan = node._ts_extra = None
-    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), of._ts_next, next(sequence)
-    node.meta, node.operands = meta(g), of._ts_inst.in_metas if zeros else (None,) * len(of._ts_next)
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), edges, next(sequence)
+    node.meta, node.operands = meta(g), operands
     g._ts_edge = node
+
+
+def read_by(node, operands):
+    """What the gradients of these operands of a node, wanted or not, are computed from: {edge to it: its Meta}."""
+    inst, twice = node._ts_inst, _twice(node)
+    plan = inst.plan(sum([1 << i for i in operands]))
+    if plan.vjp.__class__ is not VjpOp or twice in ("compared", "compared alone"):
+        return {}
+    saved = [inst.in_metas[i] for i in plan.args] + [inst.out_metas[k] for k in plan.outs]
+    if plan.readers is None:
+        plan.readers = _readers(plan, saved + [inst.out_metas[k] for k in plan.cts], twice)
+    edges = [node._ts_next[i] for i in plan.args] + [(node, k) for k in plan.outs]
+    return {edges[k]: saved[k] for reads in plan.readers for k in reads if k < len(edges) and edges[k] is not None}
 
 
 # -- a part of the gradients --------------------------------------------------------------------------------------------
 class Part:
-    """A Plan for fewer gradients than the node's, and which of what the node saved it reads. Under `create_graph` the gradients must
-    have no history through what only the others read."""
+    """A Plan for fewer gradients than the node's, or for fewer cotangents, and which of what the node saved it reads. Under `create_graph`
+    the gradients must have no history through what only the others read."""
     __slots__ = ("plan", "saved", "nums")
 
     def __init__(self, plan, whole):
@@ -126,16 +147,35 @@ class Part:
         self.nums = [whole.nums.index(i) for i in plan.nums]
 
 
-def part_of(whole, needs):
-    """The part of a Plan for these gradients; None where it reads what the whole does not."""
+def part_of(whole, needs, cts=None):
+    """The part of a Plan for these gradients, of these outputs' cotangents (None: all); None where it reads what the whole does not."""
     if whole.parts is None:
         whole.parts = {}
-    if needs not in whole.parts:
-        plan = whole.inst.plan(needs) if whole.vjp.__class__ is VjpOp else whole
-        fits = (plan is not whole and plan.vjp.__class__ is VjpOp and plan.cts == whole.cts and set(plan.args) <= set(whole.args)
+    key = needs, cts
+    if key not in whole.parts:
+        inst = whole.inst if cts is None else _with_outputs(whole.inst, cts)
+        plan = inst.plan(needs) if whole.vjp.__class__ is VjpOp else whole
+        fits = (plan is not whole and plan.vjp.__class__ is VjpOp and plan.cts == (cts or whole.cts) and set(plan.args) <= set(whole.args)
                 and set(plan.outs) <= set(whole.outs) and set(plan.nums) <= set(whole.nums))
-        whole.parts[needs] = Part(plan, whole) if fits else None
-    return whole.parts[needs]
+        whole.parts[key] = Part(plan, whole) if fits else None
+    return whole.parts[key]
+
+
+def part_with(whole, part, cts):
+    """A Plan's part (None: all gradients) for the outputs whose cotangents are defined: torch's formulas leave the others out, and zeros in
+    their place would meet infinities. Where an operator has a rule, or a kernel, of its own for all of them, that gets zeros; so does what
+    is linear."""
+    op = whole.inst.op
+    if not cts or not whole.args and not whole.outs or whole.inst.wide is not None or op.rule is not None or getattr(op, "host_back", None):
+        return part
+    return part_of(whole, sum([1 << i for i in (whole if part is None else part.plan).needs]), cts) or part
+
+
+def _with_outputs(inst, cts):
+    """An Instance of whose outputs these alone have a gradient."""
+    made = copy.copy(inst)
+    made.diff_outs, made.plans = cts, {}
+    return made
 
 
 def of_part(node, part, saved):

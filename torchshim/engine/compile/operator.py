@@ -35,6 +35,7 @@ class Operator:
     ordered = None             # likewise, where it has to know which of its sizes are larger
     multiple = None            # a cell's gates: some dimensions are so many times another
     grad_for = None            # function of (Instance, numbers of the gradients): the node's name where it depends on these, or a refusal
+    idle = None                # function of an Instance: the numbers of the results whose cotangents alone give torch's formula nothing to do
     nowhere = None             # function of the layout: whether torch leaves the gradients of such a call undefined
     saves_number = False       # whether a Python number counts among what a node saved
     weight = None              # function of an Instance: what `cost.weighed` would say of it, so that it need not be traced for that; or None

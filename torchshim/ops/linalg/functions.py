@@ -81,6 +81,9 @@ def linalg_slogdet(A):
     return slogdet(A)
 
 
+linalg_slogdet.idle = lambda inst: () if inst.in_metas[0].dtype.kind == "c" else (0,)
+
+
 @op("logdet(Tensor self) -> Tensor", grad=lambda inst: "AddBackward0" if inst.in_metas[0].dtype.kind == "c" else "WhereBackward0",
     grad_back="LinalgSolveEx", out=False)
 def logdet(self):

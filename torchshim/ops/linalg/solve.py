@@ -252,7 +252,7 @@ def _real(A):
 
 
 @op("linalg_lstsq_residuals(Tensor self, Tensor B, Tensor solution, bool wanted) -> Tensor", **DECLARED,
-    grad="LinalgLstsqBackward0")
+    grad="LinalgLstsqBackward0", nowhere=lambda *layout: not layout[-1])
 def linalg_lstsq_residuals(self, B, solution, wanted):
     """The squared distances |A X - B| ** 2 of each column; nothing if they are not wanted."""
     if not wanted:

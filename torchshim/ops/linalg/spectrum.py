@@ -1,5 +1,5 @@
-"""Eigenvalues, singular values and what follows from them. Where two values are equal, the gradient of their vectors is not defined
-(torch: inf or nan); such pairs are left out of it, so that what does not depend on them keeps its own."""
+"""Eigenvalues, singular values and what follows from them. Where two values are equal, the gradient of their vectors is not defined: inf or
+nan, as in torch, which leaves it out only where nobody uses the vectors."""
 from __future__ import annotations
 
 import jax
@@ -11,10 +11,10 @@ from ..registry import op, shown
 from .common import DECLARED, LINALG, columns, diag, inexact, kernel, mH, matrix, mm, mT, product_back, real_dtype, results_alone, square
 
 
-def inverse_gaps(values):
-    """1 / (v_j - v_i), 0 where the two are equal."""
-    gap = values[..., None, :] - values[..., :, None]
-    return jnp.where(gap == 0, 0, 1 / jnp.where(gap == 0, 1, gap))
+def over_gaps(x, values):
+    """x_ij / (v_j - v_i), 0 on the diagonal."""
+    same = np.eye(values.shape[-1], dtype=bool)
+    return jnp.where(same, 0, x / jnp.where(same, 1, values[..., None, :] - values[..., :, None]))
 
 
 # -- Hermitian matrices -----------------------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def _eigh_jvp(primals, tangents):
     w, V = eigh(*primals)
     inner = mm(mH(V), tangents[0], V)
     turned = (inner + mH(inner)) / 2               # whatever A's other triangle holds, its gradient is Hermitian
-    return (w, V), (jnp.real(diag(inner)), mm(V, turned * inverse_gaps(w)))
+    return (w, V), (jnp.real(diag(inner)), mm(V, over_gaps(turned, w)))
 
 
 def _hermitian(self, UPLO):
@@ -92,7 +92,7 @@ def eig(A):
 def _eig_jvp(primals, tangents):
     w, V = eig(*primals)
     inner = jnp.linalg.solve(V, mm(as_complex(tangents[0]), V))
-    dV = mm(V, inner * inverse_gaps(w))
+    dV = mm(V, over_gaps(inner, w))
     length = jnp.real(jnp.sum(jnp.conj(V) * dV, -2, keepdims=True))
     return (w, V), (diag(inner), dV - V * length)
 
@@ -149,18 +149,18 @@ def _svd_jvp(primals, tangents):
     U, S, Vh = svd(A)
     V, (m, n), k = mH(Vh), A.shape[-2:], S.shape[-1]
     inner = mm(mH(U), dA, V)                       # dS on the diagonal; the rest turns the vectors
-    s, F = S[..., None, :], inverse_gaps(S ** 2)
-    dU = mm(U, F * (inner * s + mH(inner) * mT(s)))
-    dV = mm(V, F * (inner * mT(s) + mH(inner) * s))
-    inverse = jnp.where(s == 0, 0, 1 / jnp.where(s == 0, 1, s))
+    s = S[..., None, :]
+    dU = mm(U, over_gaps(inner * s + mH(inner) * mT(s), S ** 2))
+    dV = mm(V, over_gaps(inner * mT(s) + mH(inner) * s, S ** 2))
     if jnp.iscomplexobj(A):                        # the phase that the two vectors share is not determined: it is U's
+        inverse = jnp.where(s == 0, 0, 1 / jnp.where(s == 0, 1, s))
         dU = dU + U * (1j * jnp.imag(diag(inner)).astype(A.dtype)[..., None, :] * inverse)
     if m > k:
         dAV = mm(dA, V)
-        dU = dU + (dAV - mm(U, mH(U), dAV)) * inverse
+        dU = dU + (dAV - mm(U, mH(U), dAV)) / s
     if n > k:
         dAU = mm(mH(dA), U)
-        dV = dV + (dAU - mm(V, Vh, dAU)) * inverse
+        dV = dV + (dAU - mm(V, Vh, dAU)) / s
     return (U, S, Vh), (dU, jnp.real(diag(inner)).astype(S.dtype), mH(dV))
 
 

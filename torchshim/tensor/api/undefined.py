@@ -7,7 +7,7 @@ from ..core.handle import TensorBase, edge
 
 
 class _Undefined(Node):
-    """The history of a result that torch can't differentiate; a backward that comes here fails."""
+    """The history of a result that torch can't differentiate; a backward that comes here fails, or ends where there is no `error`."""
     __slots__ = ("meta", "error")
     _ts_n_outputs = 1
 
@@ -18,11 +18,14 @@ class _Undefined(Node):
         return per_edge
 
     def _ts_custom_backward(self, box, mode):
+        if self.error is None:
+            return [None] * len(self._ts_next)
         raise self.error
 
 
 def undefined(result, sources, name, error):
-    """`result` with a node called `name` that raises `error`, when one of `sources` (anything; tensors count) wants a gradient."""
+    """`result` with a node called `name` that raises `error` (None: that leads nowhere), when one of `sources` (anything; tensors count)
+    wants a gradient."""
     edges = tuple([edge(s) if isinstance(s, TensorBase) else None for s in sources])
     if context.grad and edges != (None,) * len(edges):
         node = object.__new__(node_class(name, _Undefined))
