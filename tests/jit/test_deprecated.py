@@ -25,8 +25,9 @@ def test_deprecations():
     assert said(lambda: torch.jit.trace(net, x, check_trace=False)) == ["trace", "trace_method"]
     assert said(lambda: torch.jit.trace_module(net, {"forward": x})) == ["trace_method", "trace_method"]
     assert said(lambda: torch.jit.wait(torch.jit.fork(double, x))) == ["fork", "wait"]
-    assert said(lambda: torch.jit.freeze(net.eval())) == ["freeze"]
-    assert said(lambda: torch.jit.optimize_for_inference(net)) == ["optimize_for_inference", "freeze"]
+    scripted = torch.jit.script(net.eval())
+    assert said(lambda: torch.jit.freeze(scripted)) == ["freeze"]
+    assert said(lambda: torch.jit.optimize_for_inference(scripted)) == ["optimize_for_inference", "freeze"]
     with pytest.warns(UserWarning, match="^Only works in script mode$"):
         torch.jit.strict_fusion()
 

@@ -119,9 +119,10 @@ def test_modules():
         net(torch.ones(2, 2))
     with pytest.raises(RuntimeError, match=r"^forward\(\) is missing value for argument 'x'\."):
         net()
-    net.register_forward_hook(lambda *a: None)
+    hooked = Net()
+    hooked.register_forward_hook(lambda *a: None)
     with pytest.raises(torch.jit.Error, match="four"):
-        net(torch.ones(1, 1, 1, 1))
+        torch.jit.script(hooked)(torch.ones(1, 1, 1, 1))
     with pytest.raises(ValueError, match="^four$"):
         plain(torch.ones(1, 1, 1, 1))
     traced = torch.jit.trace(Net(), torch.ones(2, 3))

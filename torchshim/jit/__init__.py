@@ -1,5 +1,5 @@
-"""torch.jit. There is no TorchScript compiler: `script` and `trace` give back what they get, which is recorded and compiled like everything
-else; functions come in a ScriptFunction, as in torch.
+"""torch.jit. There is no TorchScript compiler: what `script` and `trace` give back runs the Python code that they got, which is recorded and
+compiled like everything else; modules come in a RecursiveScriptModule and functions in a ScriptFunction, as in torch.
 
 Answers are the same, and errors are told as TorchScript tells them: see errors.py. Archives that PyTorch's `torch.jit.save` wrote are read
 and computed. What only TorchScript has (its graphs) raises NotImplementedError when it is asked for.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import io
 import pickle
 import types
 import typing
@@ -21,7 +20,9 @@ from ..dropin import missing_attribute as _missing_attribute
 from ..futures import Future
 from ..nn import Module
 from .annotations import BroadcastingListCls as _       # the module gets its name back from the one of __future__
-from ..nn.modules.module import _TORCHSCRIPT, NoTorchScript, scripted
+from ..nn.modules.module import NoTorchScript
+from ._script import TORCHSCRIPT, Attribute, RecursiveScriptModule, ScriptModule, scripted_module
+from ._trace import TopLevelTracedModule, TracedModule      # noqa: F401
 from .errors import retold
 from .modifiers import export, ignore, refuse_unnamed, refuse_without_self, unused
 
@@ -43,32 +44,6 @@ class TracingCheckError(Exception):
     """A trace that differs from the function; never raised here."""
 
 
-class ScriptModule(Module):
-    """A base for modules whose methods are `script_method`s: an ordinary module."""
-
-    def save(self, f, _extra_files=None):
-        """Write the module for `load`."""
-        save(self, f, _extra_files)
-
-    def register_full_backward_hook(self, hook, prepend=False):
-        """Refused: in torch a script module's attributes keep their types, and this one is None."""
-        raise RuntimeError("Could not cast attribute '_is_full_backward_hook' to type NoneType: Cannot cast True to None")
-
-    def register_backward_hook(self, hook):
-        """Refused for the same reason."""
-        raise RuntimeError("Could not cast attribute '_is_full_backward_hook' to type NoneType: Cannot cast False to None")
-
-    def save_to_buffer(self, _extra_files=None):
-        """The bytes that `save` writes."""
-        out = io.BytesIO()
-        save(self, out, _extra_files)
-        return out.getvalue()
-
-
-class RecursiveScriptModule(ScriptModule):
-    """What `script` makes of a module in torch; here it stays what it was."""
-
-
 class ScriptFunction:
     """What `script` and `trace` make of a function: a call of it whose errors are told as TorchScript tells them."""
 
@@ -87,15 +62,15 @@ class ScriptFunction:
     @property
     def name(self):
         """The function's name."""
-        return self.__name__
+        return "_lambda" if self.__name__ == "<lambda>" else self.__name__
 
     @property
     def qualified_name(self):
         """The function's name as TorchScript would have it."""
-        return f"__torch__.{self.__name__}" if self.__module__ == "__main__" else f"__torch__.{self.__module__}.{self.__name__}"
+        return f"__torch__.{self.name}" if self.__module__ == "__main__" else f"__torch__.{self.__module__}.{self.name}"
 
     def __getattr__(self, name):
-        if name in _TORCHSCRIPT or name in ("get_debug_state", "schema"):
+        if name in TORCHSCRIPT or name in ("get_debug_state", "schema"):
             raise NoTorchScript(f"torchshim: .{name} of a scripted or traced function; there is no TorchScript here, and the function is "
                                 "what it was", name=name, obj=self)
         raise AttributeError(f"'torch.jit.ScriptFunction' object has no attribute '{name}'", name=name, obj=self)
@@ -121,19 +96,19 @@ _SWITCH = "switch to `torch.compile` or `torch.export`"
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """The class or module itself; a function as a ScriptFunction. TypeError for what torch can't script."""
+    """A module as a RecursiveScriptModule, a function as a ScriptFunction, a class itself. TypeError for what torch can't script."""
     _deprecated("script", _SWITCH)
     if not callable(obj) and not builtins.isinstance(obj, (dict, list)):
         raise TypeError(f"{type(obj)} is a built-in class")
     if builtins.isinstance(obj, Module):
         refuse_without_self(type(obj))
-    return _noted(obj)
+    return _made(obj, RecursiveScriptModule)
 
 
-def _noted(obj):
-    """A module of which it is known that it was scripted, or a ScriptFunction."""
+def _made(obj, cls):
+    """A module as one of this class, a function as a ScriptFunction."""
     if builtins.isinstance(obj, Module):
-        scripted.add(obj)
+        return scripted_module(obj, cls)
     return ScriptFunction(obj) if builtins.isinstance(obj, types.FunctionType) else obj
 
 
@@ -155,7 +130,8 @@ def _returned(example_inputs, call):
 
 def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True,
           _force_outplace=False, _module_class=None, _compilation_unit=None, example_kwarg_inputs=None, _store_inputs=True):
-    """The module itself, or the function as a ScriptFunction, after one call with the examples. It is not frozen to what that call did."""
+    """The module as a traced one, or the function as a ScriptFunction, after one call with the examples. It is not frozen to what that call
+    did."""
     _deprecated("trace", _SWITCH)
     for _ in range(builtins.isinstance(func, Module) + bool(check_trace)):
         _deprecated("trace_method" if builtins.isinstance(func, Module) else "trace", _SWITCH)
@@ -165,16 +141,16 @@ def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inpu
         _returned(example_inputs, func)
     else:
         raise RuntimeError("example_kwarg_inputs should be a dict")
-    return _noted(func)
+    return _made(func, TopLevelTracedModule)
 
 
 def trace_module(mod, inputs, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **more):
-    """The module itself, after one call of each method with its examples."""
+    """The module as a traced one, after one call of each method with its examples."""
     for _ in range(1 + bool(check_trace)):
         _deprecated("trace_method", _SWITCH)
     for name, examples in inputs.items():
         _returned(examples, mod if name == "forward" else getattr(mod, name))
-    return _noted(mod)
+    return _made(mod, TopLevelTracedModule)
 
 
 def is_scripting():
@@ -203,11 +179,6 @@ def annotate(the_type, the_value):
     return the_value
 
 
-def Attribute(value, type):
-    """The value."""
-    return value
-
-
 def isinstance(obj, target_type):
     """Whether an object is of a type, containers' element types (List[int], Optional[Tensor]) included."""
     if builtins.isinstance(target_type, tuple):
@@ -230,7 +201,7 @@ def isinstance(obj, target_type):
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     """The module itself. RuntimeError for one that was not scripted, and while it is training."""
     _deprecated("freeze")
-    if mod not in scripted:
+    if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
                            "'nn.Module'.")
     if mod.training:
@@ -242,7 +213,7 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
 def optimize_for_inference(mod, other_methods=None):
     """The module itself, in eval mode. RuntimeError for one that was not scripted."""
     _deprecated("optimize_for_inference")
-    if mod not in scripted:
+    if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError("optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to "
                            "script your 'nn.Module'.")
     return freeze(mod.eval(), other_methods)

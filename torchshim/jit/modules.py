@@ -1,6 +1,7 @@
 """Modules read from TorchScript archives, and the archives."""
 from __future__ import annotations
 
+import copy
 import copyreg
 import io
 import os
@@ -12,7 +13,8 @@ from ..nn import Module, Parameter, functional
 from ..serialization.archive import Reader, Writer, replacing
 from ..serialization.pickling import Translating
 from ..serialization.weights_only import Unpickler, UnpicklingError, global_name, globals_named
-from . import ScriptModule, _pickle
+from . import _pickle
+from ._script import ScriptModule, Standing, scripted_module
 from .language import Broken, Object, Program
 
 _TAGS = {f"torch.jit._pickle.{n}": f for n, f in vars(_pickle).items() if isinstance(f, types.FunctionType) and n.startswith(("build_",
@@ -183,7 +185,7 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
         data.seek(0)
         with files.safe_globals(_at_hand(files.get_unsafe_globals_in_checkpoint(data))):
             data.seek(0)
-            return files.load(data, map_location, weights_only=True)
+            return scripted_module(files.load(data, map_location, weights_only=True))
     if not archive.has("constants.pkl"):
         raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found")
 
@@ -251,6 +253,17 @@ def _plain(v, seen):
     return v
 
 
+def plain(m):
+    """The module whose code a scripted or traced one runs, without such in its parts."""
+    if isinstance(m, Standing):
+        m = m._code
+    if any([isinstance(part, Standing) for part in m.modules()]):
+        made = copy.copy(m)
+        made.__dict__["_modules"] = {name: None if part is None else plain(part) for name, part in m._modules.items()}
+        return made
+    return m
+
+
 def save(m, f, _extra_files=None):
     """Write a module that `torch.jit.load` reads here.
 
@@ -273,6 +286,8 @@ def _write(m, file, stem, extra):
         entry = storages.entry(x)
         return None if entry is None else ("storage", *entry)
     ours = not isinstance(m, LoadedModule)
+    if ours:
+        m = plain(m)
     writing = (Translating if ours else _Naming)(out, 2)
     writing.persistent_id = persistent_id
     writing.dump(m)

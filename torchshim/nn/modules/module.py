@@ -51,8 +51,7 @@ def _addindent(text, n):
     return "\n".join([first] + [" " * n + line for line in rest])
 
 
-scripted = weakref.WeakSet()                   # the modules that torch.jit was given
-_TORCHSCRIPT = {"code", "code_with_constants", "graph", "graph_for", "inlined_graph", "original_name", "save", "save_to_buffer"}
+scripted = weakref.WeakSet()                   # the modules that torch.jit made
 
 
 T_destination = typing.TypeVar("T_destination", bound=dict)
@@ -154,12 +153,6 @@ class Module(State, Conversion):
         table = d.get("_modules")
         if table is not None and name in table:
             return table[name]
-        if name in _TORCHSCRIPT and self in scripted:
-            if name in ("save", "save_to_buffer"):
-                from ...jit import ScriptModule
-                return getattr(ScriptModule, name).__get__(self)
-            raise NoTorchScript(f"torchshim: .{name} of a scripted or traced module; there is no TorchScript here, and the module is what "
-                                "it was (torch.save keeps it and its state_dict)", name=name, obj=self)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name, value):
