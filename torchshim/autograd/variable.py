@@ -34,4 +34,6 @@ class Variable(metaclass=_VariableMeta):
             return tensor([])
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {name_in_c(type(data))}")
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return data.detach().requires_grad_(requires_grad)

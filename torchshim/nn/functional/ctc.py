@@ -6,8 +6,9 @@ import numpy as np
 from ...ops import promotion as P
 from ...ops.nn import ctc as ops
 from ...tensor.api.bind import call
+from ...tensor.api.signatures import ask_parser
 from ...tensor.core.tensor import Tensor, tensor_from
-from .common import reduction_of
+from .common import REDUCTIONS, reduction_of
 
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
@@ -53,6 +54,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     reduction: "mean" divides by the targets' lengths first; zero_infinity: 0 instead of infinity and its gradient.
     """
     reduction = reduction_of(reduction)
+    if not all([isinstance(x, Tensor) for x in (input_lengths, target_lengths)]):
+        ask_parser("ctc_loss", (log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS.index(reduction), zero_infinity), {})
     batched = log_probs.dim() == 3
     x = log_probs if batched else log_probs.unsqueeze(1)
     d = x._ts_meta.dtype

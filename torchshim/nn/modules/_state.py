@@ -20,6 +20,7 @@ EXTRA_STATE = "_extra_state"
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict(strict=False) found missing and did not know."""
     __slots__ = ()
+    __module__ = "torch.nn.modules.module"
 
     def __repr__(self):
         if not self.missing_keys and not self.unexpected_keys:

@@ -325,7 +325,8 @@ def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
             raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
                                f"{list(x)} with dimension {d} being empty")
     if len(x) not in (4, 5) or len(x) != len(g):
-        raise RuntimeError("grid_sampler(): expected 5D input and grid with same number of dimensions, but got input with sizes "
+        wanted = 4 if len(x) == 4 else 5                       # torch's kernel is chosen by the input
+        raise RuntimeError(f"grid_sampler(): expected {wanted}D input and grid with same number of dimensions, but got input with sizes "
                            f"{list(x)} and grid with sizes {list(g)}")
     if len(x) == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")

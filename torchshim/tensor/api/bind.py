@@ -257,6 +257,12 @@ def undirected(op, name, args, method, given, out):
         raise no_overload(name, op, args, method, True, kwargs)
 
 
+def too_many(op, name, given, method):
+    """torch's error for positional arguments of which neither the new nor the old form takes as many."""
+    new, count = sum(not p.keyword_only for p in op.params) - method, len(given) - method
+    return TypeError(f"{name}() takes {new} positional argument{'s' * (new != 1)} but {count} {'was' if count == 1 else 'were'} given")
+
+
 def old_form(op, name, given, method, inplace, out):
     """A call with its arguments in an old order. inplace: whether it writes to the first, or what does that."""
     for order in OLD_FORMS[op.name]:
@@ -266,13 +272,14 @@ def old_form(op, name, given, method, inplace, out):
     else:
         if op.name == "rsub":
             raise no_overload(name, op, given, method, out)
-        new = sum(not p.keyword_only for p in op.params)
-        raise TypeError(f"{name}() takes {new} positional arguments but {len(given)} were given")
+        raise too_many(op, name, given, method)
     if order == tuple([p.name for p in op.params]):
         if isinstance(given[1], TensorBase):
             if given[1].ndim or given[1].requires_grad:
                 raise no_overload(name, op, given, method, out)
             given = [given[0], given[1].item(), *given[2:]]    # a number, as it is wanted
+    elif op.name in ("add", "sub") and isinstance(given[1], TensorBase):
+        raise too_many(op, name, given, method)
     elif settings.once(old_form):
         by_name = {p.name: p for p in op.params}
         said = lambda n: f"{'Tensor' if by_name[n].kind == 'tensor' else 'Number'} {'input' if n == 'self' else n}"
@@ -307,7 +314,10 @@ def _source(op, first, inplace, with_out, flag):
             sig.append("*")
             star = True
         sig.append("axis=_unset")
-        aliases += "    if axis is not _unset: dim = axis\n"
+        unset = op.full_name in KEPT_ALONG or op.params[names.index("dim")].default is REQUIRED
+        taken = "_unset" if unset else "_d_dim"
+        twice = 'raise TypeError(f"{_name}() got an unexpected keyword argument \'axis\'")'
+        aliases += f"    if axis is not _unset:\n        if dim is not {taken}: {twice}\n        dim = axis\n"
         if "keepdim" in names:
             sig.append("keepdims=_unset")
             aliases += "    if keepdims is not _unset: keepdim = keepdims\n"

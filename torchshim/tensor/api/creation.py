@@ -576,12 +576,19 @@ _LEGACY_FORMS = [types.SimpleNamespace(pieces=said.split(", ")) for said in (
     "object data, *, torch.device device = None")]
 
 
-def legacy(args, dtype=None, device=None, kind="cpu"):
+_LEGACY_NAMES = {"size", "storage", "other", "data"}
+
+
+def legacy(args, dtype=None, device=None, kind="cpu", named=()):
     """The old constructors, torch.Tensor(...) and torch.LongTensor(...): of sizes, a sequence, an array or a tensor. `kind`: the type of
     device that theirs are on."""
     device = torch_device(kind if device is None else device)
     if device.type != kind:
         raise RuntimeError(f"legacy constructor expects device type: {kind} but device type: {device.type} was passed")
+    if named:
+        if args or len(named) > 1 or not named.keys() <= _LEGACY_NAMES:
+            raise misfit("new", _LEGACY_FORMS, args, named)
+        args = tuple([Size(x) if k == "size" else x for k, x in named.items()])
     data = args[0] if args else 0
     if len(args) > 1 and (isinstance(data, Size) or number(data).__class__ is not int):
         raise misfit("new", _LEGACY_FORMS, args, {})
@@ -596,8 +603,8 @@ def legacy(args, dtype=None, device=None, kind="cpu"):
     if FUNCTIONS["is_storage"](data):
         return on_storage(data, dtype)
     if isinstance(data, (int, Size)) and not isinstance(data, bool):
-        return empty(*(args or (0,)), dtype=dtype, device=device)
-    if isinstance(data, (float, complex, bool)):
+        return empty(sizes_of("new", args or (0,)), dtype=dtype, device=device)
+    if data is None or isinstance(data, (float, complex, bool)):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")

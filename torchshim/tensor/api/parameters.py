@@ -100,5 +100,7 @@ def printed(p):
     if isinstance(said, (list, tuple)) and said:
         said = "{" + ",".join(map(str, said)) + "}"
         return f"{kind(p)} {shown_name(p)} = {said}"
-    default = "" if p.default is REQUIRED else f' = "{said}"' if isinstance(said, str) else f" = {said}"
+    if p.name == "reduction" and p.default == 1:
+        said = "at::Reduction::Mean"
+    default = "" if p.default is REQUIRED else f' = "{said}"' if isinstance(p.default, str) else f" = {said}"
     return f"{kind(p)} {shown_name(p)}{default}"

@@ -26,6 +26,8 @@ _LIKE = "MemoryFormat? memory_format=None, " + _OPTIONS
 
 #: torch's signatures and the names that have them; a name that occurs more than once is overloaded, in this order.
 _SIGNATURES = (
+    *[(f"Tensor log_probs, Tensor targets, {kind} input_lengths, {kind} target_lengths, int blank=0, int reduction=Mean, "
+       "bool zero_infinity=False", "ctc_loss") for kind in ("int[]", "Tensor")],
     ("Device device", "device"), ("str type, int index=-1", "device"),
     ("Tensor self, int[] shape", "reshape"),
     ("Tensor self",

@@ -35,6 +35,7 @@ class PrinterOptions:
     sci_mode: bool | None = None
 
 
+PrinterOptions.__qualname__ = "__PrinterOptions"               # as torch's prints itself
 PRINT_OPTS = PrinterOptions()
 
 _PROFILES = {

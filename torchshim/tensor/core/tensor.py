@@ -80,7 +80,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __new__(cls, *args, device=None, **kwargs):
         from ..api.creation import legacy
-        t = legacy(args, device=device)
+        t = legacy(args, device=device, named=kwargs)
         return t if cls is Tensor else of_class(t, cls)
 
     def _ts_more(self):
@@ -280,7 +280,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                      "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                      "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
-                     "by mistake, make sure you access the leaf Tensor instead.")
+                     "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
+                     "for more information.")
             return None
         return x.grad
 

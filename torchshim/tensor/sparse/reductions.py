@@ -149,6 +149,11 @@ def item(a):
     return to_dense(plain(a)).item()
 
 
+@handles("__format__")
+def _format(a, spec):
+    return item(a).__format__(spec) if not a.dim() else object.__format__(a, spec)
+
+
 @handles("__float__")
 def _float(a):
     return float(item(a))
