@@ -57,6 +57,19 @@ def test_variance_with_less_than_no_degrees_of_freedom():
     assert math.isnan(torch.autograd.grad(torch.var_mean(y, -1, correction=2)[0], y)[0].item())
 
 
+def test_norms_of_nothing_tell_the_mean_zero():
+    for mean, scale in (torch.native_group_norm(zeros(2, 0, 3), None, None, 2, 0, 3, 2, 1e-5)[1:],
+                        torch.native_layer_norm(zeros(2, 0), (0,), None, None, 1e-5)[1:]):
+        assert mean.abs().sum() == 0 and scale.isnan().all()
+    x = zeros(0, 2, requires_grad=True)
+    assert [t.shape for t in torch.native_group_norm(x, None, None, 0, 2, 1, 1, 1e-5)] == [(0, 2), (0, 1), (0, 1)]
+    assert [t.shape for t in torch.var_mean(zeros(0, 1, 2), 2)] == [(0, 1), (0, 1)]
+    with pytest.raises(RuntimeError, match="at least one element"):
+        torch.native_batch_norm(zeros(0, 2, 3), None, None, zeros(2), zeros(2), True, 0.1, 1e-5)
+    with pytest.raises(RuntimeError, match="num groups to be greater than 0"):
+        torch.group_norm(zeros(2, 4), 0)
+
+
 @pytest.mark.parametrize("shape, smoothing", [((0,), 0.), ((0, 3), 0.), ((3, 0), 0.), ((3, 0, 2), 0.1)])
 def test_cross_entropy_of_no_probabilities(shape, smoothing):
     x = zeros(*shape)

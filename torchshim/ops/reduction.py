@@ -334,10 +334,11 @@ def mean_of(self, dim, keepdim):
 
     def of_real(x):
         made = jnp.mean(x.astype(np.float64), axes, keepdims=keepdim)
-        if not x.ndim or count(x.shape, axes) < 2:
+        n = count(x.shape, axes)
+        if not x.ndim or n < 2:
             return made
         last = [d for d in range(x.ndim) if d not in axes]
-        rows = jnp.transpose(jnp.isinf(x), last + sorted(axes)).reshape(*[x.shape[d] for d in last], -1)
+        rows = jnp.transpose(jnp.isinf(x), last + sorted(axes)).reshape(*[x.shape[d] for d in last], n)
         return jnp.where(jnp.isinf(made) & rows[..., :-1].any(-1).reshape(made.shape), jnp.nan, made)
     if is_complex(self):
         return jax.lax.complex(of_real(self.real), of_real(self.imag)).astype(self.dtype)
@@ -640,7 +641,7 @@ def argmin(self, dim, keepdim):
 def _truth(self, dim, keepdim, reduce):
     # unlike everywhere else an empty list of dimensions reduces none
     axes = () if dim == () else wrap_dims(dim, self.ndim)
-    out = reduce(self != 0, axes, keepdims=keepdim)
+    out = reduce(self if self.dtype == bool else self != 0, axes, keepdims=keepdim)
     return out.astype(np.uint8) if self.dtype == np.uint8 else out
 
 

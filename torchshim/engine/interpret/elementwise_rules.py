@@ -619,7 +619,10 @@ def caster(old: np.dtype, new: np.dtype) -> Callable | None:
 def _cast_to(dtype):
     @writes
     def cast(x, out=None):
-        return x.astype(dtype) if out is None else np.copyto(out, x, casting="unsafe")
+        if out is None:
+            return x.astype(dtype)
+        np.copyto(out, x, casting="unsafe")
+        return out
     return cast
 
 

@@ -11,7 +11,7 @@ from .rules import Spec
 
 
 def writes(fn, passes=1):
-    """Mark a function that computes into `out` where it is given, as NumPy's ufuncs do, in so many passes."""
+    """Mark a function that computes into `out` where it is given and returns it, as NumPy's ufuncs do, in so many passes."""
     fn.into = passes
     return fn
 

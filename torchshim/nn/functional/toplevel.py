@@ -7,6 +7,7 @@ from ...engine import context
 from ...ops import promotion as P
 from ...ops.nn import dropout as drop_ops
 from ...ops.nn import embedding as embedding_ops
+from ...ops.nn import norm as norm_ops
 from ...ops.nn import resize as resize_ops
 from ...ops.nn import softmax as softmax_ops
 from ...ops.registry import SF, T
@@ -29,11 +30,11 @@ for _name in ("softmax", "log_softmax"):
 
 
 def _moments(x, dims, eps, weight, keepdim=False):
-    """(mean, 1 / standard deviation) in the dtype of the weight, or of x, rounded once."""
+    """(mean, 1 / standard deviation) in the dtype of the weight, or of x, rounded once. Nothing has the mean 0."""
     made = FUNCTIONS["var_mean"](x.float() if P.compute_dtype(x._ts_meta.dtype) != x._ts_meta.dtype else x, dims, correction=0,
                                  keepdim=keepdim)
     to = (x if weight is None else weight).dtype
-    return made[1].to(to), (made[0] + eps).rsqrt().to(to)
+    return (made[1] if x.numel() else made[1].zero_()).to(to), (made[0] + eps).rsqrt().to(to)
 
 
 def _sampler(dims):
@@ -57,8 +58,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
 
 @function(method=False)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
-    """As nn.functional.group_norm."""
-    return N.group_norm(input, num_groups, weight, bias, eps)
+    """nn.functional.group_norm, which refuses groups of one number besides."""
+    return call(norm_ops.group_norm, (input, num_groups, weight, bias, float(eps)))
 
 
 @function(method=False)
@@ -266,6 +267,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 @function(method=False, out=True)
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """(batch_norm, mean, 1 / standard deviation) of the batch; the last two are empty when the running statistics are used."""
+    if training and not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     out = N._by_channels(input, running_mean, running_var, weight, bias, training, momentum, eps)
     x = input.detach()
     if not training:
