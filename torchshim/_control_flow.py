@@ -1,9 +1,10 @@
-"""torch.cond and torch.while_loop. Nothing is captured here, so they are what they mean: Python's `if` and `while`, which look at the
-values.
+"""torch.cond and torch.while_loop. They are what they mean: Python's `if` and `while`, which look at the values. torch.export alone captures
+both branches.
 """
 from __future__ import annotations
 
 from . import Tensor
+from ._dispatch.python import state
 
 
 def cond(pred, true_fn, false_fn, operands=()):
@@ -23,6 +24,9 @@ def cond(pred, true_fn, false_fn, operands=()):
         if not isinstance(operands, (tuple, list)) or not all(isinstance(x, Tensor) for x in tree_leaves(operands)):
             raise RuntimeError("Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but "
                                f"got {operands}.")
+        mode = next(iter(reversed(state().stack)), None)
+        if hasattr(mode, "branches"):
+            return mode.branches(pred, true_fn, false_fn, operands)
     return true_fn(*operands) if pred else false_fn(*operands)
 
 

@@ -134,7 +134,7 @@ def _ints(values):
 def _viewable(t, size):
     with unseen():
         try:
-            torch.empty_strided(t.shape, t.stride(), device="meta", dtype=t.dtype).view(size)
+            torch.empty_strided(t.shape, t.stride(), device="meta", dtype=t.dtype).view([n.__index__() for n in size])
             return True
         except RuntimeError:
             return False

@@ -6,18 +6,18 @@ import operator
 
 from .. import Tensor, ops, no_grad
 from .._dispatch import python
-from .._dispatch.kernels import compute
 from .._dispatch.python import unseen
-from .._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from .._subclasses.fake_tensor import FakeTensor
 from ..fx.graph import Graph
 from ..fx.node import has_side_effect
 from ..fx.passes.shape_prop import _extract_tensor_metadata
 from ..nn import Module
 from ..utils import _pytree as pytree
-from ..utils._python_dispatch import TorchDispatchMode
-from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument)
+from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument,
+                              TensorArgument)
 from .program import ExportedProgram
-from .tracing import _asking, entry
+from .sizes import Again, DynamicInt, Expr, SymbolicTensor, in_all_cases
+from .tracing import Steps, _asking, entry
 
 aten = ops.aten
 #: Operators whose results share memory with an argument.
@@ -25,16 +25,15 @@ _VIEWS = frozenset("""view alias detach t transpose permute expand squeeze unsqu
     as_strided unfold view_as_real view_as_complex lift_fresh""".split())
 
 
-class Lowering(TorchDispatchMode):
+class Lowering(Steps):
     """Writes each operator down as a step, after what the table makes of it; a write in place is a step without one.
 
     steps: {id of a tensor: (tensor, its step)}. kept: {id of a tensor of the program's: (tensor, the tensor that has its value now)}.
     """
 
     def __init__(self, graph, table):
-        super().__init__()
-        self.graph, self.table, self.steps, self.now, self.shared = graph, table, {}, {}, set()
-        self.fake, self.meta = FakeTensorMode(allow_non_fake_inputs=True), {}
+        super().__init__(graph)
+        self.table, self.now, self.shared, self.meta = table, {}, set(), {}
 
     def current(self, x):
         """The tensor that has a tensor's value after the writes to it."""
@@ -46,17 +45,22 @@ class Lowering(TorchDispatchMode):
         """Let a step stand for a tensor, or for the tensors of a list."""
         if isinstance(value, Tensor):
             self.steps[id(value)] = value, step
-            with unseen():
-                step.meta.update(self.meta, val=value.detach(), tensor_meta=_extract_tensor_metadata(value))
+            step.meta.update(self.meta, val=self.noted(value), tensor_meta=_extract_tensor_metadata(value))
         elif isinstance(value, (tuple, list)):
-            step.meta.update(self.meta, val=tuple([x.detach() if isinstance(x, Tensor) else x for x in value]))
+            step.meta.update(self.meta, val=tuple([self.noted(x) for x in value]))
             for k, x in enumerate(value):
                 if isinstance(x, Tensor):
                     self.track(x, self.graph.call_function(operator.getitem, (step, k)))
 
     def argument(self, x):
         """An argument as the graph holds it."""
-        return self.steps[id(x)][1] if isinstance(x, Tensor) else x
+        if isinstance(x, Tensor):
+            return self.steps[id(x)][1] if id(x) in self.steps or self.outside is None else self.taken_in(x)
+        return self.size(x) if isinstance(x, DynamicInt) else x
+
+    def describe(self, step, name):
+        """Say of a size where it comes from."""
+        step.meta.update(self.meta)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         args, kwargs = pytree.tree_map(self.current, (tuple(args), dict(kwargs or {})))
@@ -75,7 +79,7 @@ class Lowering(TorchDispatchMode):
         step = self.graph.create_node("call_function", func, pytree.tree_map(self.argument, args), pytree.tree_map(self.argument, kwargs),
                                       name=self.graph._target_to_str(name))
         with unseen(), self.fake, _asking():
-            made = (_empty_like(args[0]), _empty_like(args[0], "bool")) if name == "native_dropout" else compute(func, args, kwargs)
+            made = self.computed(func, name, args, kwargs)
         if name in _VIEWS:
             for t in pytree.tree_leaves((args, made)):
                 if isinstance(t, Tensor):
@@ -110,11 +114,6 @@ class Lowering(TorchDispatchMode):
                 made = python.do("_to_copy", made, dtype=target.dtype)
         self.now[id(target)] = target, made
         return made
-
-
-def _empty_like(x, kind=None):
-    from .. import bool as truth, empty_like
-    return empty_like(x, dtype=truth if kind else x.dtype)
 
 
 # -- what operators are made of ---------------------------------------------------------------------------------------------------
@@ -265,9 +264,15 @@ has_side_effect(aten._assert_tensor_metadata.default)
 
 # -- programs -------------------------------------------------------------------------------------------------------------------
 def decomposed(program, table):
-    """The program of operators below autograd. NotImplementedError where sizes are symbols and for writes to what shares memory."""
-    if program.range_constraints:
-        raise NotImplementedError("torchshim: run_decompositions of a program with sizes that are symbols")
+    """The program of operators below autograd. NotImplementedError for writes to what shares memory, and where it depends on the values
+    of sizes that are symbols."""
+    try:
+        return _decomposed(program, table)
+    except Again as again:
+        raise NotImplementedError(f"torchshim: run_decompositions that depends on the values of sizes ({', '.join(again.names)})") from None
+
+
+def _decomposed(program, table):
     python.begin()
     graph = Graph()
     mode = Lowering(graph, DEFAULT() if table is None else dict(table))
@@ -279,11 +284,12 @@ def decomposed(program, table):
         step = entry(graph, n.target)
         step.meta.update(n.meta)
         val = n.meta["val"]
+        mode.last_input = step
         if isinstance(val, Tensor):
-            with unseen():
-                env[n] = mode.fake.from_tensor(val).detach() if not isinstance(val, FakeTensor) else val.detach()
-            if not isinstance(env[n], FakeTensor):
-                env[n] = mode.fake.from_tensor(env[n])
+            env[n] = _input(mode, val)
+            for k, size in enumerate(env[n].sizes if isinstance(env[n], SymbolicTensor) else ()):
+                if isinstance(size, Expr) and size.symbol() is not None:
+                    mode.input_sizes.setdefault(size.symbol(), (step, k))
             mode.steps[id(env[n])] = env[n], step
         else:
             env[n] = val
@@ -297,9 +303,23 @@ def decomposed(program, table):
                 continue
             mode.meta = {k: v for k, v in n.meta.items() if k in ("nn_module_stack", "stack_trace", "torch_fn")}
             given, named = pytree.tree_map(lambda a: mode.current(env[a]) if hasattr(a, "op") else a, (tuple(n.args), dict(n.kwargs)))
+            if n.target is aten.sym_size.int:
+                env[n] = given[0].shape[given[1]]
+                continue
             rule = _GRAPH.get(n.target)
             env[n] = n.target(*given, **named) if rule is None else rule(*given, **named)
     return _program(program, graph, mode, env, order, specs, ins)
+
+
+def _input(mode, val):
+    """What stands for an input, with the symbols that the program has among its sizes."""
+    with unseen():
+        made = mode.fake.from_tensor(val).detach() if not isinstance(val, FakeTensor) else val.detach()
+        if not isinstance(made, FakeTensor):
+            made = mode.fake.from_tensor(made)
+        if isinstance(val, SymbolicTensor):
+            made = in_all_cases(val.of, made, {d: e for d, e in enumerate(val.sizes) if isinstance(e, Expr)}, val)
+    return made
 
 
 def _ordered(program, placeholders, specs):
@@ -313,6 +333,7 @@ def _ordered(program, placeholders, specs):
 def _program(program, graph, mode, env, order, specs, ins):
     returned = next(n for n in program.graph.nodes if n.op == "output").args[0]
     outs, values = [], []
+    symbols = next((x.of for x in env.values() if isinstance(x, SymbolicTensor)), None)
     kinds = {InputKind.BUFFER: OutputKind.BUFFER_MUTATION, InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
              InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION}
     for n in order:
@@ -327,11 +348,17 @@ def _program(program, graph, mode, env, order, specs, ins):
         value = mode.current(env[x]) if hasattr(x, "op") else x
         step = mode.argument(value)
         values.append(step)
-        arg = TensorArgument(step.name) if isinstance(value, Tensor) else ConstantArgument("", value)
+        arg = TensorArgument(step.name) if isinstance(value, Tensor) else SymIntArgument(step.name) if isinstance(
+            value, DynamicInt) else ConstantArgument("", value)
         outs.append(OutputSpec(spec.kind, arg, spec.target))
+    if symbols is not None:
+        mode.number_inputs(symbols.by_name)
     graph.output(tuple(values))
     graph.eliminate_dead_code()
     specs_in = [InputSpec(s.kind, copy.copy(s.arg), s.target, s.persistent) for s in ins]
-    return ExportedProgram(Module(), graph, ExportGraphSignature(specs_in, outs), program.state_dict, program.range_constraints,
+    root = Module()
+    for name, part in mode.parts.items():
+        root.add_module(name, part)
+    return ExportedProgram(root, graph, ExportGraphSignature(specs_in, outs), program.state_dict, program.range_constraints,
                            copy.copy(program.module_call_graph), program.example_inputs, program.constants, guards=program._guards,
                            dialect="ATEN")

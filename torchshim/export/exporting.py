@@ -5,11 +5,9 @@ import contextlib
 import inspect
 import re
 
-import torchshim as torch
 
 from .. import Tensor
 from .._dispatch.python import begin, unseen
-from .._subclasses.fake_tensor import _faked
 from ..fx.graph import Graph
 from ..nn import Module
 from ..ops import aten
@@ -20,7 +18,7 @@ from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind,
                               TensorArgument)
 from .parts import apart
 from .program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
-from .sizes import Again, Expr, Key, Symbols, ValueRanges, int_oo, symbolic
+from .sizes import Again, Key, Symbols, ValueRanges, in_all_cases, int_oo
 
 _HINT = ("\n\nThe error above occurred when calling torch.export.export. If you would like to view some more information about this error, "
          "and get a list of all other errors that may occur in your export call, you can replace your `export()` call with "
@@ -123,18 +121,7 @@ class _Export:
         """What stands for an input: with symbols among its sizes where these may differ."""
         made = mode.fake.from_tensor(x)
         places = {d: size for (j, d), size in self.sizes.items() if j == k}
-        if not places:
-            return made
-        cases = [made]
-        for case in of.cases[1:]:
-            shape = [places[d].at(case) if d in places else n for d, n in enumerate(x.shape)]
-            order = sorted(range(x.ndim), key=lambda d: -x.stride(d))
-            back = sorted(range(x.ndim), key=order.__getitem__)
-            like = torch.empty([shape[d] for d in order], dtype=x.dtype, device="meta").permute(back)
-            cases.append(_faked(like, x.device, mode.fake))
-            if x.requires_grad:
-                cases[-1].requires_grad_()
-        return symbolic(of, cases)
+        return in_all_cases(of, made, places, x) if places else made
 
     def program(self):
         """One trace. Again where it found out that sizes depend on each other."""
@@ -187,13 +174,13 @@ class _Export:
                 aten.copy_.default(old, new)
             results, out_spec = pytree.tree_flatten(returned)
             out = tuple([mode.argument(x) for x in results])
-        asked = [n for s in self.symbols if (n := mode.sizes.get(Expr.atom(s))) is not None]
-        for k, step in enumerate(asked):
-            step._rename(f"sym_size_int_{len(asked) + k}")
+        mode.number_inputs(self.symbols)
         graph.output(out)
         for step, name in mode.lifted:
             specs[step] = InputKind.CONSTANT_TENSOR, name, None
         root = apart(graph)
+        for name, part in mode.parts.items():
+            root.add_module(name, part)
         out = next(n for n in graph.nodes if n.op == "output").args[0]
         return self._assembled(mode, specs, out, out_spec, root)
 

@@ -12,7 +12,7 @@ import itertools
 import math
 
 from .._dispatch.python import state
-from .._subclasses.fake_tensor import FakeTensor
+from .._subclasses.fake_tensor import FakeTensor, _faked
 from .._toplevel import SymInt
 from ..tensor.core.size import Size
 
@@ -447,6 +447,22 @@ def symbolic(of, made):
     first.__class__ = SymbolicTensor
     first.sizes, first.cases, first.of = sizes, made, of
     return first
+
+
+def in_all_cases(of, made, places, like):
+    """The tensor without values `made`, of which the sizes of the dimensions in `places` ({dimension: Expr}) are symbols; laid out as
+    `like`."""
+    from .. import empty
+    cases = [made]
+    for case in of.cases[1:]:
+        shape = [places[d].at(case) if d in places else n for d, n in enumerate(_plain(like))]
+        order = sorted(range(like.ndim), key=lambda d: -like.stride(d))
+        back = sorted(range(like.ndim), key=order.__getitem__)
+        laid = empty([shape[d] for d in order], dtype=like.dtype, device="meta").permute(back)
+        cases.append(_faked(laid, like.device, made.fake_mode))
+        if like.requires_grad:
+            cases[-1].requires_grad_()
+    return symbolic(of, cases)
 
 
 def _plain(t):

@@ -11,18 +11,22 @@ from .._dispatch.python import unseen
 from .._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ..autograd.grad_mode import grad_mode
 from ..engine import context
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
 from ..fx.node import COMPILED, _as_torch
 from ..fx.passes.shape_prop import _extract_tensor_metadata
 from ..fx.proxy import _program
+from ..nn import Module
 from ..nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ..tensor.core.overriding import switches
 from ..utils import _pytree as pytree
 from ..utils._python_dispatch import TorchDispatchMode
-from .sizes import Again, DynamicInt, SymbolicTensor, symbolic as symbolic_tensor, value_in
+from .sizes import Again, DynamicInt, Expr, SymbolicTensor, symbolic as symbolic_tensor, value_in
 
 #: Operators whose kernels look at values, though their results' shapes do not depend on these.
 _SHAPES = {"bernoulli": lambda x, *p: empty_like(x), "histc": lambda x, bins=100, *ends: x.new_empty(bins),
-           "multinomial": lambda x, n, *rest: x.new_empty((*x.shape[:-1], n), dtype=int64)}
+           "multinomial": lambda x, n, *rest: x.new_empty((*x.shape[:-1], n), dtype=int64),
+           "native_dropout": lambda x, *p: (empty_like(x), empty_like(x, dtype=_bool()))}
 
 APART = "grad_enabled"                         # what steps that have gradients otherwise than the rest say in their meta
 depth = [0]                                    # how many traces we are in the midst of
@@ -35,36 +39,30 @@ def entry(graph, name):
     return step
 
 
-class Tracing(TorchDispatchMode):
-    """Writes each operator down as a step of `graph`, and gives tensors without values.
+def _taking(graph, step):
+    """A placeholder of a branch's graph for a step of the graph around it."""
+    first = next((n for n in graph.nodes if n.op != "placeholder"), None)
+    with graph.inserting_before(first) if first is not None else contextlib.nullcontext():
+        made = graph.taken[step] = entry(graph, step.name)
+    made.meta.update(step.meta)
+    return made
 
-    steps: {id of a tensor: (tensor, its step)}. constants: {name: tensor} of what the program holds, `names` what the module calls them.
+
+def _sizes(x):
+    return [*x.sizes] if isinstance(x, SymbolicTensor) else [*x._ts_meta.shape]
+
+
+class Steps(TorchDispatchMode):
+    """Writes operators down as steps of `graph`; sizes among them may be symbols.
+
+    input_sizes: {symbol: (the step of an input, its dimension)}. sizes: {expression: its step}.
     """
-    above_autograd = True
 
-    def __init__(self, graph, named_constants):
+    def __init__(self, graph):
         super().__init__()
-        self.graph, self.steps, self.constants, self.names = graph, {}, {}, named_constants
-        self.fake = FakeTensorMode(allow_non_fake_inputs=True)
-        self.stack, self.counts, self.lifted, self.grad, self.function = [], {}, [], context.grad, None
-        self.constant_of = {}                  # {id of a tensor: (tensor, the constant that it is)}
-        self.sizes, self.input_sizes, self.last_size = {}, {}, None
-
-    def track(self, value, step):
-        """Let a step stand for a tensor, or for the tensors of a list."""
-        if isinstance(value, Tensor):
-            self.steps[id(value)] = value, step
-            step.meta.setdefault("val", self.noted(value))
-            if "tensor_meta" not in step.meta and step.meta.pop("described", True):
-                step.meta["tensor_meta"] = _extract_tensor_metadata(value)
-        elif isinstance(value, (tuple, list)):
-            step.meta["val"] = type(value)([self.noted(x) for x in value]) if type(value) in (tuple, list) else tuple(
-                [self.noted(x) for x in value])
-            for k, x in enumerate(value):
-                if isinstance(x, Tensor):
-                    part = self.graph.call_function(operator.getitem, (step, k))
-                    part.meta.update({n: m for n, m in step.meta.items() if n not in ("val", "tensor_meta")})
-                    self.track(x, part)
+        self.graph, self.fake = graph, FakeTensorMode(allow_non_fake_inputs=True)
+        self.steps, self.sizes, self.input_sizes, self.last_size, self.last_input = {}, {}, {}, None, None
+        self.outside, self.parts = None, {}    # of a branch: the graph around it; modules that the graph calls
 
     def noted(self, value):
         """What a step's `val` says of a value."""
@@ -76,30 +74,6 @@ class Tracing(TorchDispatchMode):
                 made.__class__ = SymbolicTensor
                 made.sizes, made.cases, made.of = value.sizes, (), value.of
         return made
-
-    def constant(self, tensor, prefix="lifted_tensor_"):
-        """The step of a tensor that the program found outside."""
-        name = self.names.get(id(tensor))
-        if name is None:
-            name = f"{prefix}{len([n for n in self.constants if n.startswith(prefix)])}"
-        with self.graph.inserting_before(self.first_input) if self.first_input else self.graph.inserting_after(self.last_held):
-            step = self.graph.placeholder("c_" + name.replace(".", "_"))
-        if not self.first_input:
-            self.last_held = step
-        step.meta["described"] = False             # torch says of constants less than of others
-        self.constants[name] = tensor
-        self.lifted.append((step, name))
-        with unseen():
-            self.track(tensor, step)
-            step.meta["val"] = self.fake.from_tensor(tensor.detach())
-        return step
-
-    def argument(self, x):
-        """An argument as the graph holds it."""
-        if isinstance(x, Tensor):
-            found = self.steps.get(id(x))
-            return self.constant(x) if found is None else found[1]
-        return self.size(x) if isinstance(x, DynamicInt) else x
 
     def size(self, x):
         """The step of a size that is a symbol or made of symbols."""
@@ -154,6 +128,135 @@ class Tracing(TorchDispatchMode):
         if isinstance(x, Tensor) and not isinstance(x, FakeTensor):
             return self.fake.from_tensor(x)
         return x
+
+    # -- branches ------------------------------------------------------------------------------------------------------------------
+    _OF_A_GRAPH = ("graph", "steps", "sizes", "input_sizes", "last_size", "last_input", "parts")
+
+    @contextlib.contextmanager
+    def _on(self, around, **graph):
+        """A block in which the steps belong to another graph."""
+        before, outside = {name: getattr(self, name) for name in self._OF_A_GRAPH}, self.outside
+        vars(self).update(graph, outside=before | {"outside": outside} if around is None else around)
+        try:
+            yield
+        finally:
+            vars(self).update(before, outside=outside)
+
+    def taken_in(self, x):
+        """The placeholder, in a branch, of what the graph around it has."""
+        around = dict(self.outside)
+        with self._on(around.pop("outside") or False, **around):
+            if self.outside is False:
+                self.outside = None
+            step = self.argument(x)
+        made = _taking(self.graph, step)
+        self.steps[id(x)] = x, made
+        return made
+
+    def _branch(self, fn, operands):
+        """(graph, results, their form) of one branch."""
+        graph = Graph()
+        graph.taken, graph.root = {}, Module()       # {step of the graph around: placeholder}; what it calls
+        with self._on(None, graph=graph, steps={}, sizes={}, input_sizes={}, last_size=None, last_input=None, parts=graph.root._modules):
+            made, form = pytree.tree_flatten(fn(*operands))
+            made = [self.current(x) for x in made]
+            if not all([isinstance(x, Tensor) for x in made]):
+                raise NotImplementedError("torchshim: torch.export of torch.cond whose branches return anything but tensors")
+            graph.output(tuple([self.argument(x) for x in made]))
+        for n in graph.nodes:
+            if n.meta.get(APART) is not None:
+                raise NotImplementedError("torchshim: torch.export of torch.cond where gradients are switched off")
+            if n.op == "call_function" and getattr(getattr(n.target, "_schema", None), "mutated", ()) and n.args[0] in graph.taken.values():
+                raise NotImplementedError("torchshim: torch.export of torch.cond whose branch writes to what it was given")
+        return graph, made, form
+
+    def current(self, x):
+        """The tensor that has a tensor's value now."""
+        return x
+
+    def branches(self, pred, true_fn, false_fn, operands):
+        """torch.cond: both branches, each as a module that the graph calls."""
+        (yes, made, form), (no, others, other) = [self._branch(fn, operands) for fn in (true_fn, false_fn)]
+        if form != other or any([(_sizes(a), a.dtype) != (_sizes(b), b.dtype) for a, b in zip(made, others)]):
+            raise NotImplementedError("torchshim: torch.export of torch.cond whose branches return tensors of different shapes or dtypes")
+        if any([t is x for t in (*made, *others) for x in pytree.tree_leaves(operands)]):
+            raise NotImplementedError("torchshim: torch.export of torch.cond whose branch returns what it was given")
+        place = {self.argument(x): k for k, x in enumerate(pytree.tree_leaves(operands))}       # what functions found comes first
+        order = sorted({**yes.taken, **no.taken}, key=lambda s: (s in place, place.get(s, 0), s.name))
+        given = [s for both, one in ((True, True), (False, True), (False, False)) for s in order
+                 if (s in yes.taken and s in no.taken) == both and (s in yes.taken) == one]
+        held, number = [], len(self.parts) // 2
+        for what, graph in (("true", yes), ("false", no)):
+            first = next(n for n in graph.nodes if n.op != "placeholder")
+            for s in given:
+                first.prepend(graph.taken[s] if s in graph.taken else _taking(graph, s))
+            name = f"{what}_graph_{number}"
+            self.parts[name] = GraphModule(graph.root, graph, name)
+            held.append(self.graph.create_node("get_attr", name, (), {}, name=name))
+        step = self.graph.create_node("call_function", ops.higher_order.cond, (self.argument(pred), *held, tuple(given)), {}, name="cond")
+        self.describe(step, "cond")
+        self.track(tuple(made), step)
+        return pytree.tree_unflatten(made, form)
+
+    def number_inputs(self, symbols):
+        """Name the steps of the symbols as torch does, in the order of the symbols."""
+        asked = [n for s in symbols if (n := self.sizes.get(Expr.atom(s))) is not None]
+        for k, step in enumerate(asked):
+            step._rename(f"sym_size_int_{len(asked) + k}")
+
+
+class Tracing(Steps):
+    """Writes each operator down as a step of `graph`, and gives tensors without values.
+
+    steps: {id of a tensor: (tensor, its step)}. constants: {name: tensor} of what the program holds, `names` what the module calls them.
+    """
+    above_autograd = True
+
+    def __init__(self, graph, named_constants):
+        super().__init__(graph)
+        self.constants, self.names = {}, named_constants
+        self.stack, self.counts, self.lifted, self.grad, self.function = [], {}, [], context.grad, None
+        self.constant_of = {}                  # {id of a tensor: (tensor, the constant that it is)}
+
+    def track(self, value, step):
+        """Let a step stand for a tensor, or for the tensors of a list."""
+        if isinstance(value, Tensor):
+            self.steps[id(value)] = value, step
+            step.meta.setdefault("val", self.noted(value))
+            if "tensor_meta" not in step.meta and step.meta.pop("described", True):
+                step.meta["tensor_meta"] = _extract_tensor_metadata(value)
+        elif isinstance(value, (tuple, list)):
+            step.meta["val"] = type(value)([self.noted(x) for x in value]) if type(value) in (tuple, list) else tuple(
+                [self.noted(x) for x in value])
+            for k, x in enumerate(value):
+                if isinstance(x, Tensor):
+                    part = self.graph.call_function(operator.getitem, (step, k))
+                    part.meta.update({n: m for n, m in step.meta.items() if n not in ("val", "tensor_meta")})
+                    self.track(x, part)
+
+    def constant(self, tensor, prefix="lifted_tensor_"):
+        """The step of a tensor that the program found outside."""
+        name = self.names.get(id(tensor))
+        if name is None:
+            name = f"{prefix}{len([n for n in self.constants if n.startswith(prefix)])}"
+        with self.graph.inserting_before(self.first_input) if self.first_input else self.graph.inserting_after(self.last_held):
+            step = self.graph.placeholder("c_" + name.replace(".", "_"))
+        if not self.first_input:
+            self.last_held = step
+        step.meta["described"] = False             # torch says of constants less than of others
+        self.constants[name] = tensor
+        self.lifted.append((step, name))
+        with unseen():
+            self.track(tensor, step)
+            step.meta["val"] = self.fake.from_tensor(tensor.detach())
+        return step
+
+    def argument(self, x):
+        """An argument as the graph holds it."""
+        if isinstance(x, Tensor):
+            found = self.steps.get(id(x))
+            return found[1] if found is not None else self.constant(x) if self.outside is None else self.taken_in(x)
+        return self.size(x) if isinstance(x, DynamicInt) else x
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
