@@ -10,8 +10,12 @@ from torchshim.engine.compile import policy
 
 
 def late(*indices):
-    """Indices that are not computed yet."""
-    return torch.tensor(indices) + 0
+    """Indices that are not computed yet, by more operators than a call computes to look at them."""
+    made = torch.tensor(indices)
+    for _ in range(20):
+        made = made + 0
+    return made
+
 
 
 def fails(f, *args):
@@ -145,12 +149,14 @@ def program_of(f):
 
 def test_a_cheap_check_is_not_waited_for(compiled):
     # the host finds it out before the program runs, so that the next step is recorded while this one is computed
+    def early(*indices):                       # made by fewer operators, of more elements than a call looks at
+        return (torch.tensor([indices] * 1100) + 0)[0]
     w, table = torch.arange(6.0).reshape(3, 2), torch.arange(200_000.0)
     w.tolist(), table.sum().item()
-    assert len(program_of(lambda: w[late(0, 2)])) == 1
-    assert len(program_of(lambda: torch.nn.functional.cross_entropy(w, late(0, 1, 0)))) == 1
+    assert len(program_of(lambda: w[early(0, 2)])) == 1
+    assert len(program_of(lambda: torch.nn.functional.cross_entropy(w, early(0, 1, 0)))) == 1
     assert len(program_of(lambda: w[(table * 0 + 1).long()])) == 2          # too much to compute twice
-    small = torch.full((4, 4), 0.5)
+    small = torch.full((64, 64), 0.5)
     small.tolist()
 
     def most_of_it():
@@ -159,6 +165,28 @@ def test_a_cheap_check_is_not_waited_for(compiled):
             out = torch.sigmoid(out)
         return torch.nn.functional.binary_cross_entropy(out, small)
     assert len(program_of(most_of_it)) == 2    # a small program is waited for rather than computed twice
+
+
+def test_what_few_operators_make_is_looked_at_in_the_call():
+    """torch raises at the call, and code around it that expects so finds it: `try: x[index]`."""
+    x, index = torch.zeros(5), torch.ones(20, dtype=torch.long)
+    index[-1] = 10
+    fails(lambda: x[index])
+    fails(lambda: x.__setitem__(index, 1.0))
+    fails(lambda: torch.nn.functional.cross_entropy(torch.zeros(20, 3), index))
+    p, matrix = torch.full((2, 2), 0.5), torch.eye(3) * 1
+    for bad in (p - 1, p + 1):
+        with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+            torch.nn.functional.binary_cross_entropy(bad, p)
+        with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+            torch.nn.functional.binary_cross_entropy(p, bad)
+    matrix[0, 0] = float("nan")
+    with pytest.raises(torch.linalg.LinAlgError, match="non-finite"):
+        torch.linalg.svd(matrix)
+    places = torch.nn.functional.max_pool2d(torch.arange(36.0).reshape(1, 1, 6, 6), 3, 2, return_indices=True)
+    with pytest.raises(RuntimeError, match="Found an invalid max index"):      # the default size has 25 elements
+        torch.nn.functional.max_unpool2d(*places, 3, 2)
+    assert x.tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("times", [1, 3])

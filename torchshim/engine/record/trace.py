@@ -18,6 +18,7 @@ import threading
 
 import numpy as np
 
+from ..quiet import quiet
 from .checks import undo_failed, withhold
 from .loop import next_cut
 from .meta import Meta
@@ -27,6 +28,7 @@ from .value import TRACED, Immediate, Value, lost, present_or_lost
 PERIOD_CHECK = 64          # first place where a loop that nobody looks into may be cut
 LONGEST = 4096             # and where a trace is cut in any case
 GRAPH_CHECK = 2048         # the first such place while a graph is being built: a cut makes outputs of its residuals
+REACH, STEPS, FEW = 64, 16, 2048   # how many records back, how many operators, and on how many elements, are computed for one look
 
 
 class Trace:
@@ -229,20 +231,39 @@ def place_input(v, tr, slot):
     v.trace = tr
 
 
-def known(v, reach=16):
-    """The array of a Value that is there already, or that an operator without operands makes, if that is among the last records."""
+def known(v):
+    """The array of a Value that is there already, or that few small operators among the last records make of what is there: it is made
+    for this look, the trace goes on as if nobody had looked. None: to know it would take longer than to say later what is wrong."""
     if v.array is not None or v.trace is None:
         return v.array
-    tr, state = v.trace, v.trace.state
-    while state is not None and reach and state.n_values > v.slot:
-        if state.inst.__class__ is not Meta and state.parent.n_values <= v.slot:
-            if state.slots:
+    tr, state, wanted, steps = v.trace, v.trace.state, {v.slot}, []
+    for _ in range(REACH):
+        if state is None or state.parent is None:
+            return None                        # its trace has ended
+        first, inst = state.parent.n_values, state.inst
+        if inst.__class__ is not Meta and any([k >= first for k in wanted]):
+            if sum([m.numel for m in inst.in_metas]) > FEW or sum([m.numel for m in inst.out_metas]) > FEW:
                 return None
-            nums = [np.asarray(x, np.float64 if kind == "f" else np.int64)
-                    for x, kind in zip(tr.nums[state.nums_before:state.n_nums], state.inst.kinds)]
-            return state.inst.interpreted()(*nums)[v.slot - state.parent.n_values]
-        state, reach = state.parent, reach - 1
-    return None
+            steps.append((state, first))
+            if len(steps) > STEPS:
+                return None
+            wanted = {k for k in wanted if k < first}.union([k for k in state.slots if k >= 0])
+            if not wanted:
+                break
+        state = state.parent
+    else:
+        return None
+    made = {}
+    for state, first in reversed(steps):
+        nums = [np.asarray(x, np.float64 if kind == "f" else np.int64)
+                for x, kind in zip(tr.nums[state.nums_before:state.n_nums], state.inst.kinds)]
+        arrays = [made[k] if k >= 0 else tr.inputs[~k].array for k in state.slots]
+        try:
+            out = quiet(state.inst.interpreted(), *arrays, *nums)
+        except Exception:                      # said where the trace is computed
+            return None
+        made.update(enumerate(out, first))
+    return made[v.slot]
 
 
 def _stop(state, n):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import context, present, warn
-from ...tensor.api.picking import host_known
+from ...engine import TRACED, context, is_host, known as soon, present, warn
 from ...tensor.api.joining import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -23,9 +22,12 @@ def reduction_of(reduction, size_average=None, reduce=None):
 
 
 def known(value):
-    """The host array behind a Value that is computed already, else None."""
+    """The host array behind a Value that is there, or soon made (see the engine's `known`), else None."""
     value = present(value)
-    return np.asarray(value.array) if host_known(value) and value.meta.device != "meta" else None
+    if value.extra is TRACED or value.meta.device == "meta" or not is_host(value.meta.device):
+        return None
+    a = soon(value)
+    return None if a is None else np.asarray(a)
 
 
 def size_warning(name, input, target):

@@ -14,6 +14,7 @@ from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, call
 from ...tensor.core.dispatch import apply, apply2
 from ...tensor.core.handle import TensorBase, look, meta, read
+from ...tensor.core.write import needs_grad
 from ...tensor.api.picking import bounds_of, flag, host_known
 from ...tensor.api.signatures import ask_parser
 from .common import known, not_differentiable, reduction_of, size_warning
@@ -183,10 +184,11 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     for what, x in (("input", input), ("target", target)):
         v = read(x)
         if v.meta.numel and v.meta.device != "meta" and v.extra is not TRACED and P.kind_of(v.meta.dtype) == 2:
-            a = known(v)
+            late = needs_grad(x)               # a step of training computes what leads there once
+            a = None if late and v.array is None else known(v)
             error = _NOT_PROBABILITIES[what]
             if a is None:
-                flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], v, error)
+                flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], v, error, late=True)
             elif not ((a >= 0) & (a <= 1)).all():
                 raise error(0)
     not_differentiable("binary_cross_entropy", weight=weight)

@@ -32,7 +32,7 @@ from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_s
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase, meta, read, refusal as asked_first
 from ..core.inplace import inplace1, inplace2, inplace_number, inplace_scaled
-from ..core.write import apply_inplace
+from ..core.write import apply_inplace, needs_grad
 
 FUNCTIONS: dict = {}       # torch.<name>
 NAMESPACES: dict = {}      # "nn.functional" -> {name: function}
@@ -193,13 +193,14 @@ def precheck(op, args):
                 asked_first(x, error)
         raise
     for position, wrong, error in late or ():
-        expect_not(wrong, read(args[position]), error)
+        expect_not(wrong, read(args[position]), error, needs_grad(args[position]))
 
 
-def expect_not(wrong, v, error):
-    """Let `error()` be raised, now or at the next look, if the operator `wrong` says so of the Value `v` (on the CPU)."""
+def expect_not(wrong, v, error, late=False):
+    """Let `error()` be raised, now or at the next look, if the operator `wrong` says so of the Value `v` (on the CPU). late: what leads
+    there is not computed for this, a step of training does so once."""
     if v.extra is not TRACED and is_host(v.meta.device):
-        a = known(v)
+        a = v.array if late else known(v)
         if a is not None:
             if np.asarray(wrong.resolve(wrong.layout, (v.meta,), "").interpreted()(np.asarray(a))[0]).any():
                 raise error()

@@ -22,6 +22,7 @@ from .undefined import undefined
 from .views import warn_once
 from ..core.memory_format import contiguous_format
 from ..core.handle import TensorBase, edge, look, read
+from ..core.write import needs_grad
 
 linalg = dict(method=False, namespace="linalg", out=True)
 
@@ -65,10 +66,10 @@ def _zero_pivot(name):
 
 
 def _expect(A, found, error):
-    """Have `error(number)` raised at the next look if the operator `found` finds something in the matrices, which gives that number."""
+    """Have `error(number)` raised if the operator `found` finds something in the matrices, which gives that number."""
     v = read(A)
     if v.extra is not TRACED and v.meta.device != "meta" and A.numel():
-        flag(read(call(found, (A.detach(),))), v, error, "matrix")
+        flag(read(call(found, (A.detach(),))), v, error, "matrix", needs_grad(A))
 
 
 def _finite_eig(A):

@@ -89,13 +89,18 @@ def _refuse_outside(t, low, high, error):
         return
     if v.extra is TRACED:
         return
-    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error)
+    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error, late=True)
 
 
-def flag(bad, operand, error, what="index"):
-    """Have `error(value)` raised at the next look if the 0-d Value `bad`, made from `operand`, is not zero; it names the user's line,
-    where `what` was used."""
+def flag(bad, operand, error, what="index", late=False):
+    """Have `error(value)` raised if the 0-d Value `bad`, made from `operand`, is not zero: now where few small operators make it, unless
+    it is to be `late`; else at the next look, and it names the user's line, where `what` was used."""
     if bad.array is not None and bad.extra is TRACED:
+        return
+    a = None if late or not is_host(bad.meta.device) else known(bad)
+    if a is not None:
+        if np.asarray(a).item():
+            raise error(int(np.asarray(a)))
         return
     site = user_site()
 
