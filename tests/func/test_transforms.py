@@ -145,3 +145,16 @@ def test_jacfwd_splits_its_columns_by_inputs(shape, last):
         names.append(node.name())
         node = node.next_functions[0][0]
     assert names == [last, "SplitWithSizesBackward0", "PermuteBackward0", "MulBackward0"]
+
+
+@pytest.mark.parametrize("f, expected", [(lambda x: x.softmax(0), [-0.5, 0.5]), (lambda x: x.exp(), [2, 4]), (lambda x: x.logsumexp(0), 3)])
+def test_a_result_written_in_place_has_a_forward_derivative(f, expected):
+    """Forward mode reads what was there when the call was made: nothing is saved that a write could spoil."""
+    def g(x):
+        y = f(x)
+        y.mul_(2)
+        return y
+    x, v = torch.zeros(2), torch.tensor([1.0, 2.0])
+    assert torch.func.jvp(g, (x,), (v,))[1].tolist() == expected
+    assert torch.func.linearize(g, x)[1](v).tolist() == expected
+    assert (torch.func.jacfwd(g)(x) @ v).tolist() == expected

@@ -488,7 +488,8 @@ def _apply(node, box, mode, part=None):
     saved = node._ts_saved
     for g in node._ts_guard:
         if g[1].gen != g[3]:
-            saved = residuals(node)
+            if "pushing" not in context.modes:             # forward derivatives are of what was there when the call was made
+                saved = residuals(node)
             break
     cts, lacking = plan.cts, False
     if len(box) < len(cts):
