@@ -8,6 +8,7 @@ from . import Tensor
 from .autograd.grad_mode import set_grad_enabled
 from .engine import context
 from .ops.promotion import c_name
+from .tensor.api.undefined import no_derivative
 from .tensor.core.graph import Node, node_class
 from .tensor.core.handle import edge, version
 from .tensor.core.write import check_inplace, needs_grad, unasked
@@ -61,6 +62,7 @@ _NUMBERED = {"add": "1Scalar 1ScalarList 0List 1Scalar", "mul": "1Scalar 1Scalar
              "addcmul": "0Scalar 0ScalarList", "max": "1"}
 _NUMBERED |= dict(sub=_NUMBERED["add"], minimum=_NUMBERED["maximum"], clamp_max=_NUMBERED["clamp_min"], addcdiv=_NUMBERED["addcmul"])
 _IN_PLACE = {"add": "AddBackward", "sub": "SubBackward", "mul": "MulBackward", "div": "DivBackward"}    # 1 with a number
+_AS_NUMBER = ("add", "sub", "pow", "clamp_min", "clamp_max")              # one tensor for all counts as a number here
 
 
 def _wanted(*given):
@@ -94,14 +96,18 @@ def _named(made, name, other=None, wanted=False):
     return tuple(made)
 
 
-def _named_in_place(made, name, others):
-    """The tensors written to: with numbers their nodes are those of torch's formulas for numbers."""
-    if name in _IN_PLACE and context.grad:
+def _named_in_place(made, name, others, listed):
+    """The tensors written to: with numbers, or one tensor for all (not `listed`), their nodes are those of torch's formulas for these."""
+    if context.grad:
         for t, other in zip(made, others):
             e = t._ts_edge
-            if isinstance(e, Node) and (t._ts_view is None or t._ts_view.base is None) and not isinstance(other, Tensor) and \
-                    e.name() == _IN_PLACE[name] + "0":
+            if not isinstance(e, Node) or t._ts_view is not None and t._ts_view.base is not None:
+                continue
+            of_one = isinstance(other, Tensor) and not listed
+            if name in _IN_PLACE and e.name() == _IN_PLACE[name] + "0" and (not isinstance(other, Tensor) or of_one and name in _AS_NUMBER):
                 _rename(e, _IN_PLACE[name] + "1")
+            elif of_one and name not in _IN_PLACE and name in _AS_NUMBER and e.name().endswith("1"):
+                _rename(e, e.name()[:-1] + "0")
     return list(made)
 
 
@@ -133,15 +139,39 @@ def _binary(name, inplace):
         if inplace:
             _refuse(self, others)
         if copies:
-            made = [t.copy_(method(t, o if isinstance(o, Tensor) else t.new_tensor(o))) if isinstance(o, Tensor) or _wanted(t)
-                    else clamp(t, o) for t, o in zip(self, others)]
+            made = [_overwritten(t, o, method, name, listed) if isinstance(o, Tensor) or _wanted(t) else clamp(t, o)
+                    for t, o in zip(self, others)]
         elif clamp is not None:
             made = [method(t, o if isinstance(o, Tensor) else t.new_tensor(o)) if isinstance(o, Tensor) or _wanted(t)
                     else clamp(t, o) for t, o in zip(self, others)]
         else:
             made = [method(t, o, **kwargs) for t, o in zip(self, others)]
-        return _named_in_place(made, name, others) if inplace else _named(made, name, other, _wanted(self, other))
+        return _named_in_place(made, name, others, listed) if inplace else _named(made, name, other, _wanted(self, other))
     return each
+
+
+def _overwritten(t, other, method, name, listed):
+    """`t`, written with what an operator makes of it that torch has in place for lists alone, and derives only for two lists of tensors."""
+    before = _as_it_is(t)
+    made = method(before, other if isinstance(other, Tensor) else t.new_tensor(other))
+    if not listed:
+        no_derivative(made, (before,), f"_foreach_{name}_")
+    return _written(t, made)
+
+
+def _as_it_is(t):
+    """A copy of a tensor with its own history, to be read once that is written."""
+    before = t.detach().clone()
+    before._ts_edge = edge(t)
+    return before
+
+
+def _written(t, made):
+    """`t`, which becomes what was made, with the history of that where it is no view."""
+    t.copy_(made)
+    if isinstance(made._ts_edge, Node) and (t._ts_view is None or t._ts_view.base is None):
+        t._ts_edge = made._ts_edge
+    return t
 
 
 def _packed(t, n):
@@ -250,8 +280,13 @@ def _foreach_zero_(self):
 def _foreach_copy_(self, src, non_blocking=False):
     """Copy each tensor of another list."""
     _lists("copy_", ("self", self), ("src", src))
+    if non_blocking.__class__ is not bool:
+        raise TypeError(f"_foreach_copy_(): argument 'non_blocking' (position 3) must be bool, not {type(non_blocking).__name__}")
     _refuse(self, src)
-    return [t.copy_(s) for t, s in zip(self, _each(src, len(self)))]
+    if not context.grad:
+        return [t.copy_(s) for t, s in zip(self, _each(src, len(self)))]
+    return [_written(t, no_derivative(s.detach().clone(), (t, *src), "_foreach_copy_")) if _wanted(t, s) else t.copy_(s)
+            for t, s in zip(self, _each(src, len(self)))]
 
 
 def _foreach_norm(self, ord=2, dtype=None):
@@ -269,7 +304,7 @@ def _foreach_max(self):
 
 
 for _inplace in (False, True):
-    _made = {**{n: _unary(n, _inplace) for n in _UNARY}, **{n: _binary(n, _inplace) for n in _BINARY},
+    _made = {**{n: _unary(n, _inplace) for n in _UNARY + ["clone"] * (not _inplace)}, **{n: _binary(n, _inplace) for n in _BINARY},
              **{n: _pointwise(n, _inplace) for n in ("addcmul", "addcdiv")}, "lerp": _lerp(_inplace)}
     for _n, _f in _made.items():
         _f.__name__ = _f.__qualname__ = f"_foreach_{_n}{'_' * _inplace}"

@@ -107,3 +107,29 @@ def test_largest_elements():
     assert torch.autograd.grad(made[0], a[0])[0].tolist() == [0, 0.5, 0.5]
     with pytest.raises(RuntimeError, match="_foreach_max cannot compute the maximum of an empty tensor"):
         torch._foreach_max([torch.empty(0)])
+
+
+def test_what_lists_do_in_place_has_torchs_histories():
+    """`maximum_` and `minimum_` are derived for two lists alone, `copy_` never; one tensor for all counts as a number does."""
+    def lists():
+        return [torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([[3.0]], requires_grad=True)]
+    others = [torch.tensor([0.5, 3.0]), torch.tensor([[4.0]])]
+    leaves = lists()
+    ts = [x * 1 for x in leaves]
+    torch._foreach_maximum_(ts, others)
+    assert [t.grad_fn.name() for t in ts] == ["MaximumBackward0"] * 2 and [t._version for t in ts] == [1, 1]
+    assert [g.tolist() for g in torch.autograd.grad(sum(t.sum() for t in ts), leaves)] == [[1, 0], [[0]]]
+    for f, other in ((torch._foreach_maximum_, 2.0), (torch._foreach_minimum_, torch.tensor(2.0)), (torch._foreach_copy_, others)):
+        for view in (False, True):
+            ts = [x * 1 for x in lists()]
+            ts = [t.view(t.shape) for t in ts] if view else ts
+            f(ts, other)
+            assert view or ts[0].grad_fn.name() == "torch::autograd::NotImplemented"
+            with pytest.raises(RuntimeError, match=f"^derivative for {f.__name__} is not implemented"):
+                ts[0].sum().backward()
+    for f, name in ((torch._foreach_add_, "AddBackward1"), (torch._foreach_sub_, "SubBackward1"), (torch._foreach_pow_, "PowBackward0"),
+                    (torch._foreach_clamp_max_, "ClampMaxBackward0"), (torch._foreach_mul_, "MulBackward0")):
+        ts = [x * 1 for x in lists()]
+        f(ts, torch.tensor(2.0))
+        assert ts[0].grad_fn.name() == name
+    assert torch._foreach_clone(lists())[0].grad_fn.name() == "ForeachCloneBackward0"
