@@ -304,7 +304,7 @@ def _foreach_max(self):
 
 
 for _inplace in (False, True):
-    _made = {**{n: _unary(n, _inplace) for n in _UNARY + ["clone"] * (not _inplace)}, **{n: _binary(n, _inplace) for n in _BINARY},
+    _made = {**{n: _unary(n, _inplace) for n in _UNARY}, **{n: _binary(n, _inplace) for n in _BINARY},
              **{n: _pointwise(n, _inplace) for n in ("addcmul", "addcdiv")}, "lerp": _lerp(_inplace)}
     for _n, _f in _made.items():
         _f.__name__ = _f.__qualname__ = f"_foreach_{_n}{'_' * _inplace}"

@@ -151,3 +151,17 @@ def test_what_has_no_second_derivative_has_the_cotangent_first():
                      (torch.ones(2, requires_grad=True) * 2, ["MulBackward0", "torch::autograd::AccumulateGrad"])):
         made, = torch.autograd.grad(torch.nn.functional.hardsigmoid(x), x, g, create_graph=True)
         assert made.grad_fn.name() == "torch::autograd::NotImplemented" and _below(made) == below
+
+
+def test_none_for_a_rounding_mode_is_not_its_absence():
+    """torch has two overloads of div, and of round one that takes decimals and one that has none."""
+    x = torch.tensor([1.0, -2.5], requires_grad=True)
+    assert torch.div(x, 2).grad_fn.name() == (x / 2).grad_fn.name() == "DivBackward0"
+    for made in (torch.div(x, 2, rounding_mode=None), x.div(x, rounding_mode=None), (x * 1).div_(2, rounding_mode=None)):
+        assert made.grad_fn.name() == "DivBackward2"
+    assert torch.autograd.grad(torch.div(x, 2, rounding_mode=None).sum(), x)[0].tolist() == [0.5, 0.5]
+    assert torch.div(torch.tensor([3]), 2, rounding_mode=None).tolist() == [1.5]
+    with pytest.raises(TypeError, match=r"^round\(\): argument 'decimals' must be int, not NoneType"):
+        x.round(decimals=None)
+    with pytest.raises(TypeError, match=r"^pairwise_distance\(\): argument 'x1' \(position 1\) must be Tensor, not int"):
+        torch.nn.functional.pairwise_distance(3, x)

@@ -107,3 +107,16 @@ def test_masked_scatter_in_place_expands_its_mask():
         torch.zeros(3).masked_scatter_(torch.ones(2) > 0, torch.ones(9))
     with pytest.raises(RuntimeError, match="expand.CPUBoolType.*the number of sizes provided"):
         torch.zeros(3).masked_scatter_(torch.ones(2, 3) > 0, torch.ones(9))
+
+
+def test_a_mask_without_dimensions_fills():
+    """index_put of one value where a 0-d mask is true, as masked_fill; elsewhere such a mask stands for a new dimension."""
+    yes, no = torch.tensor(True), torch.tensor(False)
+    for shape in ((3,), (2, 2), ()):
+        x = torch.zeros(shape)
+        assert (x.index_put((yes,), torch.tensor(2)) == 2).all() and (x.index_put((no,), torch.tensor([2.0])) == 0).all()
+        assert (x.index_put_((yes,), torch.tensor(2.0)) == 2).all() and x._version == 1
+    x, v = torch.zeros(3, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    y = x.index_put((yes,), v)
+    assert y.grad_fn.name() == "IndexPutBackward0"
+    assert [g.tolist() for g in torch.autograd.grad(y.sum(), (x, v))] == [[0, 0, 0], 3]

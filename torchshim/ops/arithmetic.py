@@ -75,8 +75,13 @@ def refuse_zero(self, other, *rest):
     return None
 
 
+def _rounds(mode):
+    """Whether a quotient is rounded: not by None, nor where no mode was given, which are two overloads in torch."""
+    return mode is not None and mode is not ...
+
+
 def refuse_rounded_zero(self, other, rounding_mode):
-    return None if rounding_mode is None else refuse_zero(self, other)
+    return refuse_zero(self, other) if _rounds(rounding_mode) else None
 
 
 def refuse_bool(message):
@@ -192,7 +197,7 @@ def mul(self, other):
 
 
 def check_mode(self, other, rounding_mode):
-    if rounding_mode not in (None, "trunc", "floor"):
+    if rounding_mode not in (None, ..., "trunc", "floor"):
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"'{rounding_mode}'")
 
@@ -211,7 +216,7 @@ def floor_quotient(a, b, half=None):
 
 
 def quotient(self, other, rounding_mode, half=None):
-    if rounding_mode is None:
+    if not _rounds(rounding_mode):
         return self / other
     if not (is_float(self) or jnp.issubdtype(self.dtype, jnp.integer)):
         raise NotImplementedError(f'"div_{rounding_mode}_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
@@ -224,7 +229,7 @@ def quotient(self, other, rounding_mode, half=None):
 
 
 def _div_name(inst):
-    return "DivBackward0" if inst.layout[2] is None else "DivBackward2"
+    return "DivBackward0" if inst.layout[2] is ... else "DivBackward2"
 
 
 def _of_divisor(out, self, other, half):
@@ -233,15 +238,15 @@ def _of_divisor(out, self, other, half):
 
 def _flat(mode, value):
     """A derivative that rounding makes zero."""
-    return jnp.zeros(value.shape, bool) if mode else value
+    return jnp.zeros(value.shape, bool) if _rounds(mode) else value
 
 
-@op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", lie=each(iterated, as_cotangent), grad=_div_name,
+@op("div(Tensor self, Tensor other, *, str? rounding_mode=...) -> Tensor", lie=each(iterated, as_cotangent), grad=_div_name,
     grad_back=each_back("Div"), check=check_mode,
-    promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
+    promote=lambda layout: "arith" if _rounds(layout[2]) else "float", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     saves=("self for other", "other"),
-    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other),
+    rule=(lambda out, self, other, mode: _flat(mode, other) if _rounds(mode) else Over(other),
           lambda out, self, other, mode, half: _flat(mode, _of_divisor(out, self, other, half))))
 def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""

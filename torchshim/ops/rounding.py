@@ -133,17 +133,17 @@ def trunc(self):
 
 
 def check_round(self, decimals):
-    if decimals is not None and P.kind_of(self.dtype) != 2:
+    if decimals is not ... and P.kind_of(self.dtype) != 2:
         raise NotImplementedError(f'"round{"" if decimals else "_vml"}_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-@op("round(Tensor self, *, int? decimals=None) -> Tensor", promote="arith", inplace=True, refuses=("round_vml_cpu", "bc"), check=check_round,
-    grad=lambda inst: "RoundBackward0" if inst.layout[1] is None else "RoundBackward1")
+@op("round(Tensor self, *, int decimals=...) -> Tensor", promote="arith", inplace=True, refuses=("round_vml_cpu", "bc"), check=check_round,
+    grad=lambda inst: "RoundBackward0" if inst.layout[1] is ... else "RoundBackward1")
 def round(self, decimals):
     """Rounded half to even, at `decimals` digits after the point."""
     if not is_float(self):
         return self
-    if not decimals:
+    if decimals is ... or not decimals:
         return jnp.round(self)
     scale = np.asarray(10.0 ** (decimals if decimals > 0 else -decimals), self.dtype)
     return jnp.round(self * scale) / scale if decimals > 0 else jnp.round(self / scale) * scale

@@ -22,7 +22,7 @@ class Param:
 
 REQUIRED = inspect.Parameter.empty
 _BETWEEN = re.compile(r",(?![^\[]*\])")
-_DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "Mean": 1}
+_DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "Mean": 1, "...": ...}      # ...: not given, where None is
 
 
 @functools.cache

@@ -40,7 +40,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    if keepdim.__class__ is not bool or not isinstance(x2, TensorBase):
+    if keepdim.__class__ is not bool or not isinstance(x1, TensorBase) or not isinstance(x2, TensorBase):
         ask_parser("pairwise_distance", (x1, x2, p, eps, keepdim), {})
     return call(norm_along, (x1 - x2 + eps, p, (-1,), keepdim))
 

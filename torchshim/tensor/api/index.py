@@ -467,6 +467,10 @@ def _index_put(inplace, self, indices, values, accumulate=False):
         raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type_name(values)}")
     if not picks:
         raise RuntimeError("sym_strides() called on an undefined Tensor")
+    if len(picks) == 1 and meta(values).numel == 1 and meta(values).ndim < 2 and not accumulate and d == 0:
+        # torch fills where a mask of no dimensions says so, which elsewhere stands for a new dimension
+        mask, = picks.values()
+        return run(I.MASK_PUT, (self, mask, values.to(self.dtype).reshape(())), (T, T, T, 0), inplace, overlap="fill")
     tensors, layout = _index_list(self, picks)
     values = same_place(self, values)
     if len(picks) == 1 and meta(values).numel == 1 and not accumulate:         # torch fills with one value, which asks for a bool mask
