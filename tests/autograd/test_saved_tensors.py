@@ -230,3 +230,18 @@ def test_a_walk_to_a_view_without_history_releases_nothing():
     out.sum().backward(inputs=[v])
     out.sum().backward()
     assert torch.equal(x.grad, torch.ones(3, 2))
+
+
+def test_a_nodes_directory_lists_what_it_saved():
+    """As those who draw graphs look for it: the tensors by torch's names, and nothing that is torchshim's own."""
+    x, w = torch.rand(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    F = torch.nn.functional
+    for made, saved in ((x * x, ["other", "self"]), (x * 2, ["other", "self"]), (x.exp(), ["result"]), (x.sin(), ["self"]), (x.sum(), []),
+                        (x ** x, ["exponent", "result", "self"]), (F.batch_norm(x, None, None, w, w, True), ["input", "weight"])):
+        listed = dir(made.grad_fn)
+        assert [n[7:] for n in listed if n.startswith("_saved_") and isinstance(getattr(made.grad_fn, n), (torch.Tensor, type(None)))] == saved
+        assert made.grad_fn.name() == "MulBackward0" or [n[11:] for n in listed if n.startswith("_raw_saved_")] == saved
+        assert {"name", "metadata", "next_functions", "register_hook"} < set(listed) and not any([n.startswith("_ts_") for n in listed])
+    y = x.exp()
+    y.sum().backward()
+    assert "_saved_result" in dir(y.grad_fn)

@@ -68,3 +68,20 @@ def test_samples_of_fractional_pools_fit_the_input():
 def test_sizes_of_another_number(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_pools_over_one_dimension_are_views_of_those_over_two():
+    """torch pools over two dimensions, the first of which is 1; a result that is written in place so writes its base."""
+    F, x = torch.nn.functional, torch.arange(12.0).reshape(2, 6).requires_grad_()
+    pools = [(lambda x: F.max_pool1d(x, 2), "MaxPool2DWithIndicesBackward0"), (lambda x: F.avg_pool1d(x, 2), "AvgPool2DBackward0"),
+             (lambda x: F.adaptive_avg_pool1d(x, 2), "AdaptiveAvgPool2DBackward0"),
+             (lambda x: F.adaptive_max_pool1d(x, 2), "AdaptiveMaxPool2DBackward0"),
+             (lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), "MaxUnpool2DBackward0")]
+    for pool, name in pools:
+        y = pool(x)
+        assert y._is_view() and y.grad_fn.name() == "SqueezeBackward1" and y._base.grad_fn.name() == name and y._base.ndim == 3
+        y.mul_(2)
+        assert y.grad_fn.name() == "AsStridedBackward0" and y._base.grad_fn.name() == "torch::autograd::CopySlices"
+        expected = torch.autograd.grad(pool(x).sum() * 2, x)[0]
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == expected.tolist()
+    assert not F.max_pool1d(x.detach(), 2)._is_view() and F.max_pool1d(x.detach(), 2, return_indices=True)[1]._is_view()

@@ -112,7 +112,7 @@ def test_masked_scatter_in_place_expands_its_mask():
 def test_a_mask_without_dimensions_fills():
     """index_put of one value where a 0-d mask is true, as masked_fill; elsewhere such a mask stands for a new dimension."""
     yes, no = torch.tensor(True), torch.tensor(False)
-    for shape in ((3,), (2, 2), ()):
+    for shape in ((3,), (2, 2), (0,)):
         x = torch.zeros(shape)
         assert (x.index_put((yes,), torch.tensor(2)) == 2).all() and (x.index_put((no,), torch.tensor([2.0])) == 0).all()
         assert (x.index_put_((yes,), torch.tensor(2.0)) == 2).all() and x._version == 1

@@ -115,6 +115,27 @@ def _unpacked(node, k):
 Node.__getattr__ = _saved_attribute
 
 
+def _listed(node):
+    """What `dir` tells of a node: the tensors that its formula saves, by torch's names, too."""
+    names = [n for n in object.__dir__(node) if not n.startswith("_ts_")]
+    if node._ts_inst is not None and node._ts_plan is not None:
+        saved = {*saved_names(node), *names_at_most(node)}
+        number = type(node).__name__ not in UNWRAPPED and node._ts_nums and node._ts_inst.op.saves_number
+        saved |= {"self", "other"} if number else set()
+        names += [prefix + name for name in saved for prefix in ("_saved_", "_raw_saved_") if _has(node, prefix + name)]
+    return names
+
+
+def _has(node, name):
+    try:
+        return hasattr(node, name)
+    except RuntimeError:                       # released, or written since
+        return True
+
+
+Node.__dir__ = _listed
+
+
 def tensor_at(value, e, place=None):
     """A tensor with this value and history; a leaf is itself while it holds the value. `place`: the entry of a node's `_ts_guard`, where it
     was saved from: it goes on counting the writes there."""

@@ -124,6 +124,17 @@ def _check_1d(input, windows, ceil_mode, with_indices):
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
 
+def _over_rows(windows):
+    """Windows over one dimension as over two, the first of which is 1."""
+    return [(one, *w) for one, w in zip((1, 1, 0, 1), windows)]
+
+
+def _of_rows(op, input, *layout):
+    """Pooling over one dimension as torch does it: over two, the first of which is 1. Its results are views."""
+    made = apply(op, (input.unsqueeze(-2),), (T, *layout))
+    return tuple([t.squeeze(-2) for t in made]) if isinstance(made, tuple) else made.squeeze(-2)
+
+
 def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, with_indices):
     name = f"max_pool{dims}d"
     alone = dims == 1 and not with_indices and not (context.grad and needs_grad(input))
@@ -140,10 +151,12 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         if alone and P.kind_of(input._ts_meta.dtype) != 2:
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     layout = T, *windows, bool(ceil_mode)
-    if with_indices:
-        return apply(ops.max_pool_with_indices, (input,), layout)
-    if context.grad and needs_grad(input):     # backward by the places that were found, not by finding them again
-        return apply(ops.max_pool_with_indices, (input,), layout)[0]
+    if with_indices or context.grad and needs_grad(input):     # backward by the places that were found, not by finding them again
+        if dims == 1:
+            made = _of_rows(ops.max_pool_with_indices, input, *_over_rows(windows), bool(ceil_mode))
+        else:
+            made = apply(ops.max_pool_with_indices, (input,), layout)
+        return made if with_indices else made[0]
     made = apply(ops.max_pool, (input,), layout)
     return born_written(made, 1) if dims == 1 and input.dim() == 2 else made
 
@@ -185,12 +198,13 @@ def _avg_pool(name, dims, input, kernel_size, stride, padding, ceil_mode, count_
     kernel, stride, padding, _ = windows = _windows(name, dims, kernel_size, stride, padding, 1)
     if dims == 1:
         _expect_1d(name, input)
-        _check("avg_pool2d", _Shape(tuple(input.shape[:-1]) + (1, input.shape[-1])), [(f, *w) for f, w in zip((1, 1, 0, 1), windows)],
-               ceil_mode)
+        _check("avg_pool2d", _Shape(tuple(input.shape[:-1]) + (1, input.shape[-1])), _over_rows(windows), ceil_mode)
     else:
         _check(name, input, windows, ceil_mode)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
+    if dims == 1:
+        return _of_rows(ops.avg_pool, input, *_over_rows(windows)[:3], bool(ceil_mode), bool(count_include_pad), divisor_override)
     return apply(ops.avg_pool, (input,), (T, kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor_override))
 
 
@@ -315,7 +329,7 @@ def _adaptive_avg(dims, input, output_size):
             c = made.shape[1]
             made = made.as_strided_(made.shape, (c, 1) + (c,) * dims)
         return made
-    return apply(ops.adaptive_avg_pool, (input,), (T, target))
+    return _of_rows(ops.adaptive_avg_pool, input, (1, *target)) if dims == 1 else apply(ops.adaptive_avg_pool, (input,), (T, target))
 
 
 @function(method=False)
@@ -344,7 +358,7 @@ def _adaptive_max(dims, input, output_size):
         bad = next(n for n in target if n < 0)
         made = [*input.shape[:-dims], *[1] * (dims == 1), *target]
         raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {made}")
-    return apply(ops.adaptive_max_pool, (input,), (T, target))
+    return _of_rows(ops.adaptive_max_pool, input, (1, *target)) if dims == 1 else apply(ops.adaptive_max_pool, (input,), (T, target))
 
 
 def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
@@ -474,6 +488,8 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
     shown = "x".join(map(str, target if dims > 1 else (*target, 1)))
     in_range(indices, 0, math.prod(target),
              lambda i: RuntimeError(f"Found an invalid max index: {i} (output volumes are of size {shown})"))
+    if dims == 1:
+        return call(ops.max_unpool, (input.unsqueeze(-1), indices.unsqueeze(-1), (*target, 1))).squeeze(-1)
     return call(ops.max_unpool, (input, indices, target))
 
 

@@ -8,7 +8,7 @@ from ..registry import op
 
 
 @op("dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="MulBackward0", nondiff=("keep",), elementwise=True, inplace=True,
-    method=False, function=False)
+    method=False, function=False, saved_as=lambda inst: ("self", "other"))
 def dropout(self, keep, p):
     """self * keep / (1 - p), in torch's order of rounding; `keep` broadcasts."""
     noise = wide(keep.astype(self.dtype))

@@ -127,11 +127,21 @@ def _layer_norm_back_on_host(inst, plan):
     return back if read == len(names) else lambda *arrays: back(*arrays[:read], *arrays[read + 1:])
 
 
+def _names(*others):
+    """saved_as of a norm with these parameters, some of which may not be there: torch has names of its own for them."""
+    called = {"mean": "running_mean", "var": "running_var"}
+
+    def names(inst):
+        given = dict(zip([p.name for p in getattr(inst.op, "op", inst.op).params], inst.layout))
+        return ("input", *[called.get(name, name) for name in others if given[name] is not None])
+    return names
+
+
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeLayerNormBackward0", grad_back="NativeLayerNormBackward",
     host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"),
     check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",), twice=3, plain_gradients=True,
-    saves=("self", "weight", "bias"))
+    saves=("self", "weight", "bias"), saved_as=_names("weight", "bias"))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps, _rounded_to(self, weight, bias))
@@ -241,8 +251,8 @@ def _group_norm_back_on_host(inst, plan):
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeGroupNormBackward0",
     grad_back=each_back("View"), refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
-    method=False, plain_gradients=not_channels_last, saves=("self", "weight"), host=_group_norm_on_host,
-    host_back=_group_norm_back_on_host)
+    method=False, plain_gradients=not_channels_last, saves=("self", "weight"), saved_as=_names("weight", "bias"),
+    host=_group_norm_on_host, host_back=_group_norm_back_on_host)
 def group_norm(self, num_groups, weight, bias, eps):
     """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
     x = wide(self)
@@ -341,7 +351,7 @@ def _with_rounded(x, y, mean, var, eps, half):
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
     strides=_batch_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
     results=_batch_norm_results, weight=_batch_norm_weight, reads=_batch_norm_reads, host_back=_batch_norm_back_on_host,
-    saves=("self", "weight"))
+    saves=("self", "weight"), saved_as=_names("weight", "bias", "mean", "var"))
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -386,7 +396,7 @@ def _batch_norm_eval_on_host(inst):
     grad="NativeBatchNormBackward0",
     check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
     strides=_batch_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last, host=_batch_norm_eval_on_host,
-    saves=("self", "mean", "var", "weight"))
+    saves=("self", "mean", "var", "weight"), saved_as=_names("mean", "var", "weight", "bias"))
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

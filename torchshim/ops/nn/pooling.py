@@ -1,4 +1,5 @@
-"""Pooling over windows of one to three dimensions: maximum, average, adaptive, fractional, and unpooling.
+"""Pooling over windows of two and three dimensions: maximum (without places and gradients over one, too), average, adaptive, fractional,
+and unpooling. Over one dimension torch pools as over two.
 
 Windows are products of intervals, so that every operator works on one dimension after the other, with a few shifted copies
 of its input instead of the windows' elements.
@@ -17,7 +18,7 @@ from ...engine import Reads
 from ...engine.interpret import build, fused
 from .. import promotion as P
 from ..common import wide
-from ..layout import as_operands, as_row, channels_last_strides, kept_strides, lies_channels_last, not_channels_last, row_strides
+from ..layout import as_operands, channels_last_strides, kept_strides, lies_channels_last, not_channels_last
 from ..registry import kernel_back, op
 
 _UNROLLED = 16             # windows up to this length are read element by element
@@ -36,10 +37,7 @@ def _strides(inst, self, *rest):
         last = channels_last_strides((1, *self.shape))[1:]
         kept = all([n == 1 or s == k for n, s, k in zip(self.shape, self.strides, last)]) and not self.contiguous
         return tuple([channels_last_strides((1, *m.shape))[1:] for m in inst.out_metas]) if kept else None
-    if dims == 1:                              # torch's kernels are those of images, but for max_pool alone
-        kept = self.ndim == 3 and inst.op is not max_pool and lies_channels_last(as_row(self))
-        return tuple([row_strides(m.shape) for m in inst.out_metas]) if kept else None
-    kept = self.ndim == dims + 2 and (dims < 3 or volumes) and lies_channels_last(self)
+    kept = self.ndim == dims + 2 and (dims == 2 or dims == 3 and volumes) and lies_channels_last(self)
     return tuple([channels_last_strides(m.shape) for m in inst.out_metas]) if kept else None
 
 
@@ -110,7 +108,8 @@ def _max_windows(self, kernel, stride, padding, dilation, ceil_mode):
     return pair
 
 
-_POOL = {1: "SqueezeBackward1", 2: "MaxPool2DWithIndicesBackward0", 3: "MaxPool3DWithIndicesBackward0"}
+def _name(kind, more=""):
+    return lambda inst: f"{kind}{len(inst.layout[1])}D{more}Backward0"
 
 
 def _at(self, place, dims):
@@ -171,23 +170,8 @@ def _refuse(*kernels):
     return check
 
 
-def _as_rows(inst):
-    """torch pools over one dimension as over two, the first of which is 1."""
-    shape, dims = inst.in_metas[0].shape, len(inst.layout[1])
-    return {0: (*shape[:-1], 1, shape[-1])} if dims == 1 else {}
-
-
-def _lie_as_rows(inst):
-    m = inst.in_metas[0]
-    return (row_strides(m.shape) if m.ndim == 3 and lies_channels_last(as_row(m)) else None,)
-
-
-def _lie_max(inst, plan, saved, cts):
-    return _lie_as_rows(inst) if len(inst.layout[1]) == 1 else as_operands(inst, plan, saved, cts)
-
-
 @op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
-    grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
+    grad=_name("MaxPool", "WithIndices"), strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
     function=False, method=False, plain_gradients=not_channels_last, host=_max_on_host)
 def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
     """The maximum of every window; its gradient goes to the first of equals."""
@@ -195,10 +179,10 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
-    "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides,
+    "(Tensor, Tensor)", grad=_name("MaxPool", "WithIndices"), strides=_strides,
     check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", grad_back=kernel_back,
-    plain_gradients=not_channels_last, lie=_lie_max,
-    saves=("self", "result1"), seen=_as_rows, host=_max_on_host, host_back=_max_back_on_host, results=_max_results, weight=_max_weight,
+    plain_gradients=not_channels_last, lie=as_operands,
+    saves=("self", "result1"), host=_max_on_host, host_back=_max_back_on_host, results=_max_results, weight=_max_weight,
     reads=_max_reads)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
@@ -259,13 +243,8 @@ def _divided(total, by):
     return total / jnp.asarray(by, total.dtype)
 
 
-_AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
-
-
 def _lie(inst, plan, saved, cts):
     """Over three dimensions the gradient is contiguous, else channels_last where the input is."""
-    if len(inst.layout[1]) == 1:
-        return _lie_as_rows(inst)
     return tuple([None if len(inst.layout[1]) == 3 or not_channels_last(m) else kept_strides(m) for m in inst.in_metas[:len(plan.needs)]])
 
 
@@ -277,8 +256,8 @@ def _check_average(self, kernel_size, *rest):
 
 
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
-    "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
-    check=_check_average, function=False, method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self",), seen=_as_rows)
+    "int? divisor_override) -> Tensor", grad=_name("AvgPool"), strides=_strides,
+    check=_check_average, function=False, method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self",))
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
@@ -303,23 +282,18 @@ def _intervals(n, out):
     return i * n // max(out, 1), -((-(i + 1) * n) // max(out, 1))
 
 
-def _adaptive(name):
-    return lambda inst: "SqueezeBackward1" if len(inst.layout[1]) == 1 else f"{name}{len(inst.layout[1])}DBackward0"
-
-
 def _refuse_nothing(kind):
     """back_refuses of pooling: torch's kernels for gradients look at all sizes but the first one."""
     def refusal(inst, needs):
         shape, dims = list(inst.out_metas[0].shape), len(inst.layout[1])
-        shape[-1:-1] = [1] * (dims == 1)       # pooled as over two dimensions, the first of which is 1
         if 0 in shape[1:]:
-            return (f"adaptive_{kind}_pool{max(dims, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
+            return (f"adaptive_{kind}_pool{dims}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
                     f"but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty")
     return refusal
 
 
-@op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self",), seen=_as_rows, back_refuses=_refuse_nothing("avg"))
+@op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_name("AdaptiveAvgPool"), strides=_strides, function=False,
+    method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self",), back_refuses=_refuse_nothing("avg"))
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -345,8 +319,8 @@ def _mean_along(x, axis, out):
     return total / length.reshape((-1,) + (1,) * (x.ndim - axis - 1)).astype(x.dtype)
 
 
-@op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self", "result1"), seen=_as_rows,
+@op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_name("AdaptiveMaxPool"), strides=_strides,
+    function=False, method=False, twice="zeros", grad_back=kernel_back, lie=_lie, saves=("self", "result1"),
     back_refuses=_refuse_nothing("max"))
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
@@ -418,12 +392,12 @@ def _unpool_strides(inst, self, indices, output_size):
 
 def _check_unpool(self, indices, output_size):
     if P.kind_of(self.dtype) != 2:
-        name = f"max_unpool{max(len(output_size), 2)}d" + "_channels_last" * (len(output_size) == 2 and lies_channels_last(self))
+        name = f"max_unpool{len(output_size)}d" + "_channels_last" * (len(output_size) == 2 and lies_channels_last(self))
         raise NotImplementedError(f"\"{name}\" not implemented for '{P.c_name(self.dtype)}'")
 
 
-@op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: "SqueezeBackward1" if len(inst.layout[2]) == 1
-    else f"MaxUnpool{len(inst.layout[2])}DBackward0", check=_check_unpool, rule=_unpooled, linear_rule=_unpooled_linear,
+@op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: f"MaxUnpool{len(inst.layout[2])}DBackward0",
+    check=_check_unpool, rule=_unpooled, linear_rule=_unpooled_linear,
     strides=_unpool_strides, function=False, method=False, plain_gradients=True)
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
