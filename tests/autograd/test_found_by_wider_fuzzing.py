@@ -210,3 +210,38 @@ def test_a_triangle_is_solved_in_its_own_dtype():
     assert made.dtype is torch.float32 and made.tolist() == [[1.0], [1.0]]
     with pytest.raises(RuntimeError, match="Incompatible shapes of A and B"):
         torch.linalg.solve_triangular(torch.eye(2), torch.ones(3, 4, dtype=torch.float64), upper=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("f", [torch.exp, torch.sigmoid, torch.tanh, torch.relu, torch.sqrt, torch.rsqrt, torch.reciprocal, torch.tan,
+                               lambda x: x.softmax(-1), lambda x: x.log_softmax(-1)])
+def test_in_half_types_too_the_result_is_what_backward_keeps(f, dtype):
+    x = torch.ones(2, 2, dtype=getattr(torch, dtype), requires_grad=True)
+    y, z = f(x), x * 1
+    with torch.no_grad():
+        y.mul_(2)
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        y.sum().backward()
+    y = f(z)
+    with torch.no_grad():
+        z.mul_(2)                              # it is not read any more
+    y.sum().backward()
+    assert x.grad is not None and f(x).grad_fn._saved_result.dtype == x.dtype
+
+
+def test_integers_that_a_function_writes_get_no_history():
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.mark_dirty(x)
+            return x.mul_(2), y * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return None, h * 3
+    y = torch.ones(3, requires_grad=True)
+    for x in (torch.arange(3), torch.arange(6)[::2]):
+        made, other = Both.apply(x, y)
+        assert made is x and made.is_leaf and not made.requires_grad and made._version == 2
+        other.sum().backward()
+    assert y.grad.tolist() == [6.0, 6.0, 6.0]

@@ -386,8 +386,11 @@ def _check_dirty(ctx, args, out):
 
 def _finish(ctx, o, nr, args, wants):
     """An output as the graph sees it."""
+    differs = wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex())
     if any(o is d for d in ctx._ts_dirty):
         bump(o)
+        if wants and not differs:
+            return o.detach() if needs_grad(o) else o
         if wants and o._ts_edge in (None, True) and needs_grad(o):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if wants:
@@ -396,7 +399,6 @@ def _finish(ctx, o, nr, args, wants):
                 log_grad(o)
                 o._ts_extra.grad = None        # what it was the gradient of is no more
         return o
-    differs = wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex())
     if any(o is a for a in args):
         with grad_mode(False):
             o = o.view_as(o) if differs or not needs_grad(o) or forward_only(edge(o)) else o.detach()

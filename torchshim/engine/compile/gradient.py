@@ -98,7 +98,7 @@ class Pullback:
     def __init__(self, inst, wrt, rule, saves=None):
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
         cts = [jax.ShapeDtypeStruct(inst.out_metas[o].shape, inst.out_metas[o].dtype) for o in inst.diff_outs]
-        self.closed = inlined(jaxpr_of(_pullback(inst, wrt, rule), *avals, *cts))
+        self.closed = rounded_once(inlined(jaxpr_of(_pullback(inst, wrt, rule), *avals, *cts)))
         if rule is None and any([inst.in_metas[i].dtype.kind == "c" for i in wrt]):
             self.closed = pushed(self.closed, len(inst.out_metas), len(cts))
         jaxpr, n, made = self.closed.jaxpr, len(inst.in_metas), len(inst.out_metas)
@@ -303,6 +303,28 @@ def inlined(closed):
                 bind_eqns((eqn,), env, read)
         return [read(v) for v in closed.jaxpr.outvars]
     return jaxpr_of(lambda *args: evaluate(closed, args), *closed.in_avals)
+
+
+def rounded_once(closed):
+    """The jaxpr without conversions that it makes a second time: a result of a half type is recognised where the gradient reads it, though
+    the result and what a rule sees of it are each rounded from the same wider numbers."""
+    made, same, eqns = {}, {}, []
+    known = lambda v: v if isinstance(v, core().Literal) else same.get(v, v)
+    for eqn in closed.jaxpr.eqns:
+        if any([known(v) is not v for v in eqn.invars]):
+            eqn = eqn.replace(invars=[known(v) for v in eqn.invars])
+        if eqn.primitive.name == "convert_element_type" and not isinstance(eqn.invars[0], core().Literal):
+            (x,), (y,) = eqn.invars, eqn.outvars
+            first = made.setdefault((x, y.aval), y)
+            if first is not y:
+                same[y] = first
+                continue
+        eqns.append(eqn)
+    if not same:
+        return closed
+    jaxpr = closed.jaxpr
+    made = core().Jaxpr(jaxpr.constvars, jaxpr.invars, [known(v) for v in jaxpr.outvars], eqns, debug_info=jaxpr.debug_info)
+    return core().ClosedJaxpr(made, closed.consts)
 
 
 def needed(jaxpr, outvars, given):

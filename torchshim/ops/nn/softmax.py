@@ -46,9 +46,10 @@ def log_softmax_of(x, dim, half=None):
 
 @log_softmax_of.defjvp
 def _log_softmax_jvp(dim, half, primals, tangents):
-    y, t = log_softmax_of(primals[0], dim, half), tangents[0]
+    made, t = log_softmax_of(primals[0], dim, half), tangents[0]
+    y = short(made, half)                      # it is already: so the gradient is seen to need no more than the result
     e = jnp.exp(y) * t
-    return y, t + -(jnp.sum(e, dim, keepdims=True) if y.ndim else e)
+    return made, t + -(jnp.sum(e, dim, keepdims=True) if y.ndim else e)
 
 
 def _peak(x, dim):
