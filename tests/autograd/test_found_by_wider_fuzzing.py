@@ -245,3 +245,62 @@ def test_integers_that_a_function_writes_get_no_history():
         assert made is x and made.is_leaf and not made.requires_grad and made._version == 2
         other.sum().backward()
     assert y.grad.tolist() == [6.0, 6.0, 6.0]
+
+
+def test_a_forward_jacobian_has_the_history_of_what_its_function_reads():
+    options = dict(strategy="forward-mode", vectorize=True)
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    made = torch.autograd.functional.jacobian(lambda x: (x * w) ** 2, torch.tensor([1.0, 3.0]), **options)
+    made.sum().backward()
+    assert made.tolist() == [[2.0, 0.0], [0.0, 24.0]] and w.grad.tolist() == [4.0, 24.0]
+    made = torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1 + 1j, 2]), **options)
+    assert made.tolist() == [[2 + 2j, 0], [0, 4]]
+    with pytest.raises(ValueError, match="Expected primal to be floating point or complex, but got: torch.int64"):
+        torch.autograd.functional.jacobian(lambda x: x, torch.arange(2), **options)
+
+
+def test_lists_copied_in_place_have_no_derivative():
+    x, y, base = [torch.ones(n, requires_grad=True) * 1 for n in (2, 2, 4)]
+    torch._foreach_copy_([x, base[::2]], [y, y])
+    assert x.grad_fn.name() == "torch::autograd::NotImplemented" and base.grad_fn.name() == "torch::autograd::CopySlices"
+    for t in (x, base):
+        with pytest.raises(RuntimeError, match="derivative for _foreach_copy_ is not implemented"):
+            t.sum().backward(retain_graph=True)
+
+
+def test_what_is_written_into_a_copy_is_the_only_step():
+    x = torch.ones(4, requires_grad=True)
+    for made in (x.slice_scatter(x[1:], 0, 1), x.select_scatter(x[1], 0, 1)):
+        (first, _), _ = made.grad_fn.next_functions
+        assert type(first).__name__ == "AccumulateGrad"
+    x.slice_scatter(x[1:] * 3, 0, 1).sum().backward()
+    assert x.grad.tolist() == [1.0, 3.0, 3.0, 3.0]
+    for f in (lambda t: t.slice_scatter(x[1:], 0, 1), lambda t: t.select_scatter(x[1], 0, 1), lambda t: t.as_strided_scatter(x[:1], (1,), (1,))):
+        with pytest.raises(RuntimeError, match="Autograd not support dtype: Long"):
+            f(torch.zeros(4, dtype=torch.int64))
+    for f in (torch.slice_copy, lambda t: torch.select_copy(t, 0, 0)):
+        with pytest.raises(RuntimeError, match="(slice|select)_copy does not support automatic differentiation for outputs with complex"):
+            f(torch.ones(2, dtype=torch.complex64, requires_grad=True))
+
+
+def test_norms_of_lists_and_moments_of_nothing():
+    for one, other, expected in (("float32", "float64", "float64"), ("bfloat16", "float32", "float32")):
+        grads = [torch.ones(2, dtype=getattr(torch, d)) for d in (one, other)]
+        assert torch.nn.utils.get_total_norm(grads).dtype is getattr(torch, expected)
+    assert [tuple(t.shape) for t in torch.var_mean(torch.zeros(0, 3), 1)] == [(0,), (0,)]
+
+
+def test_writes_by_python_functions_do_not_count():
+    x = torch.ones(2)
+    x.map_(torch.tensor([1.0, 2.0]), lambda a, b: a + b).apply_(lambda a: a * 2)
+    assert x.tolist() == [4.0, 6.0] and x._version == 0
+
+
+def test_slices_of_bools_and_complex_numbers_are_reduced_by_whole_operators():
+    x, index = torch.tensor([[True, False], [True, True]]), torch.zeros(2, dtype=torch.int64)
+    assert x.index_reduce(1, index, x, "prod").tolist() == [[False, False], [True, True]]
+    assert x.index_reduce(1, index, x, "amax").tolist() == [[True, False], [True, True]]
+    assert (x * (1 + 1j)).index_reduce(0, index, x * 2j, "prod").tolist() == [[-4 - 4j, 0], [1 + 1j, 1 + 1j]]
+    for t, how, kernel in ((x, "mean", "div_floor_cpu"), (x * 1j, "amin", "minimum_cpu"), (x[0], "prod", "index_func_")):
+        with pytest.raises(NotImplementedError, match=f'"{kernel}" not implemented'):
+            t.index_reduce(0, index, t, how)

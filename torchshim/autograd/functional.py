@@ -9,12 +9,13 @@ from ..engine import context
 from ..tensor.api.creation import ones_like, zeros, zeros_like
 from ..tensor.api.ranges import eye
 from ..tensor.api.joining import stack
+from ..tensor.core.graph import AccumulateGrad
 from ..tensor.core.handle import edge
 from ..tensor.core.overriding import aside
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad
 from .batched import row_gradients
-from .forward_ad import NESTED
+from .forward_ad import NESTED, dual_level, make_dual, unpack_dual
 from .grad_mode import grad_mode
 
 
@@ -89,11 +90,21 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         raise RuntimeError(NESTED)
     if strategy == "forward-mode" and context.modes.get("transform", ()) and context.modes["transform"][-1].kind == "vmap":
         raise RuntimeError("Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops.")
+    if strategy == "forward-mode":
+        for x in xs:
+            if not (x.is_floating_point() or x.is_complex()):
+                raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+        if any([x.is_complex() or x.requires_grad for x in xs]) and all([x.numel() for x in xs]):
+            rows, single_out = _pushed(func, xs)
+            return _pack(rows, single_out, single_in)
     with grad_mode(True):
         xs = _fresh(xs, create_graph)
         outs, single_out = _outputs(func, xs, "jacobian")
         if strategy == "reverse-mode":
             _refuse_empty(outs, vectorize)
+        elif _reads_others(outs, xs) and all([x.numel() for x in xs]):
+            rows, single_out = _pushed(func, [x.detach() for x in xs])
+            return _pack(rows, single_out, single_in)
         rows = None if strict else _columns(outs, xs) if strategy == "forward-mode" else _at_once(outs, xs, create_graph, vectorize)
         rows = rows or _rows(outs, xs, create_graph, strict)
     return _pack([[g if create_graph else g.detach() for g in row] for row in rows], single_out, single_in)
@@ -159,6 +170,39 @@ def _at_once(outs, xs, create_graph, vectorize):
         rows.append([(zeros((o.numel(), *x.shape), dtype=x.dtype, device=x.device) if g is None else g).reshape((*o.shape, *x.shape))
                      for g, x in zip(got, xs)])
     return rows
+
+
+def _reads_others(outs, xs):
+    """Whether the history of what was made of `xs` leads to other leaves too."""
+    left, seen = [edge(o) for o in outs], set()
+    while left:
+        e = left.pop()
+        if isinstance(e, Tensor):
+            if not any([e is x for x in xs]):
+                return True
+        elif e is not None:
+            node = e[0] if e.__class__ is tuple else e
+            if id(node) not in seen:
+                seen.add(id(node))
+                left += [node.variable] if isinstance(node, AccumulateGrad) else node._ts_next
+    return False
+
+
+def _pushed(func, xs):
+    """(the Jacobian by one forward derivative for every element of an input, whether there is one output): where that has a history, as
+    torch's has where an input or a parameter of the function has one, or where numbers are complex, of which products with cotangents say
+    too little."""
+    columns = []
+    for j, x in enumerate(xs):
+        columns.append([])
+        for v in _basis(x.detach()).unbind():
+            with dual_level():
+                duals = [make_dual(t, v if k == j else zeros_like(t)) for k, t in enumerate(xs)]
+                outs, single = _outputs(func, tuple(duals), "jacobian")
+                pairs = [unpack_dual(o) for o in outs]
+            columns[-1].append([zeros_like(p) if t is None else t for p, t in pairs])
+    return [[stack([made[i] for made in each], -1).reshape((*o.shape, *x.shape)) for each, x in zip(columns, xs)]
+            for i, o in enumerate(outs)], single
 
 
 def _columns(outs, xs):

@@ -35,7 +35,8 @@ def _total_norm(tensors, kind, p):
         else:
             n = jnp.where(p == 0, jnp.sum(a != 0).astype(a.dtype), jnp.sum(a ** p.astype(a.dtype)) ** (1 / p).astype(a.dtype))
         norms.append(n.astype(jnp.finfo(t.dtype).dtype))             # of complex numbers: a real one
-    all_ = wide(jnp.stack([n.astype(norms[0].dtype) for n in norms]))
+    own = jnp.result_type(*[n.dtype for n in norms])
+    all_ = wide(jnp.stack([n.astype(own) for n in norms]))
     if kind == "two":
         out = jnp.sqrt(jnp.sum(jnp.square(all_)))
     elif kind == "inf":
@@ -45,7 +46,7 @@ def _total_norm(tensors, kind, p):
     else:
         q = p.astype(all_.dtype)
         out = jnp.where(p == 0, jnp.sum(all_ != 0).astype(all_.dtype), jnp.sum(jnp.abs(all_) ** q) ** (1 / q))
-    return out.astype(norms[0].dtype)
+    return out.astype(own)
 
 
 class ScaleAll(Operator):

@@ -351,6 +351,9 @@ def _index_fill(inplace, self, dim, index, value):
 forms("index_fill", _index_fill, out=True)
 
 
+_BY_SLICES = {0: {"mean": "div_floor_cpu"}, 3: {"amin": "minimum_cpu", "amax": "maximum_cpu"}}     # the kernels that torch lacks
+
+
 def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=True):
     """Slices reduced into the places that a 1-d index names: prod, mean, amax or amin."""
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -360,8 +363,10 @@ def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=Tru
     m, _ = _fitting("index_reduce", self, d, index, source)
     _within_rows(index, m, d)
     if P.kind_of(m.dtype) == 3 or m.dtype == np.bool_:
-        kernel = "index_func_" if include_self else "index_reduce_func_exclude_input_init"
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(m.dtype)}\'')
+        kernel = "index_reduce_func_exclude_input_init" if not include_self else "index_func_" if m.ndim < 2 else \
+            _BY_SLICES[P.kind_of(m.dtype)].get(reduce)             # of slices whole operators make it
+        if kernel is not None:
+            raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(m.dtype)}\'')
     return run(I.INDEX_REDUCE, (self, index, source), (T, d, T, T, reduce, include_self), inplace)
 
 
@@ -489,9 +494,16 @@ forms("index_put", _index_put)
 
 
 # -- a copy with a view of it written ---------------------------------------------------------------------------------------------
+def _refuse_integers(out, src):
+    """torch's refusal of integers into which something with a gradient is written."""
+    if P.kind_of(meta(out).dtype) < 2 and context.grad and src.requires_grad:
+        raise RuntimeError(f"Autograd not support dtype: {P.c_name(meta(out).dtype)}")
+
+
 def _view_scatter(name, view, grad):
     def f(input, src, *args, **kwargs):
         out = input.clone()
+        copied = out._ts_edge
         if batched(src) and not batched(input):          # a vmap's examples differ in what is written
             out = FUNCTIONS["where"](src.detach().reshape(-1)[:1].sum() == 0, input, input)
         part = view(out, *args, **kwargs)
@@ -500,9 +512,12 @@ def _view_scatter(name, view, grad):
                                f"{list(meta(part).shape)}")
         if P.kind_of(meta(out).dtype) == 3 and name != "diagonal_scatter" and (out.requires_grad or context.grad and src.requires_grad):
             raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+        _refuse_integers(out, src)
         part.copy_(src)
         if out._ts_edge is not None and not forward_only(out._ts_edge):
             out._ts_edge.__class__ = node_class(grad, CopySlices)
+            if copied is not None:             # the copy is no step of its own
+                out._ts_edge._ts_next = tuple([edge(input) if e is copied else e for e in out._ts_edge._ts_next])
         return born_written(out, -1)           # the write above does not count in torch
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "A copy of the tensor with one of its views written."
@@ -537,6 +552,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     if meta(src).shape != size:
         raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
                            f"{list(size)}")
+    _refuse_integers(input, src)
     return apply(I.AS_STRIDED_SCATTER, (input, src), (T, T, size, stride, at))
 
 

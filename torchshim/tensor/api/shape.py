@@ -577,8 +577,16 @@ def _copied(view, x, name=None):
     return call(S.COPIED, (view, name or f"{type(fn).__name__}_copy"))
 
 
+def _refuse_complex(name, x):
+    """torch's refusal of complex numbers whose derivative it did not write for them."""
+    if context.grad and isinstance(x, TensorBase) and x.is_complex() and x.requires_grad:
+        raise RuntimeError(f"{name}_copy does not support automatic differentiation for outputs with complex dtype.")
+
+
 def _copy_of(name):
     def f(*args, **kwargs):
+        if name == "select" and args:
+            _refuse_complex(name, args[0])
         if name == "view" and not args[0].is_contiguous() and not isinstance(args[1], torch_dtype):
             args = (args[0].contiguous(), *args[1:])
         out = FUNCTIONS.get(name, getattr(Tensor, name, None))(*args, **kwargs)
@@ -596,6 +604,7 @@ for _name in ("as_strided", "detach", "diagonal", "expand", "permute", "select",
 @function("slice_copy", method=False, out=True)
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """As `input[start:end:step]` along a dimension, with memory of its own."""
+    _refuse_complex("slice", input)
     d = wrap_dim(dim, input.ndim)
     return _copied(input[(slice(None),) * d + (slice(start, end, step),)], input, "SliceBackward0_copy")
 

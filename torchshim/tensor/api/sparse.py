@@ -198,7 +198,13 @@ def apply_(self, callable):
         raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
     if self.device.type != "cpu":
         raise TypeError("apply_ is only implemented on CPU tensors")
-    return self.copy_(_elements(self, [callable(x) for x in self.flatten().tolist()]))
+    return _replaced(self, [callable(x) for x in self.flatten().tolist()])
+
+
+def _replaced(t, results):
+    """`t` with what Python made of its elements: a write that torch does not count."""
+    t.data.copy_(_elements(t, results))
+    return t
 
 
 def _elements(t, results):
@@ -224,7 +230,7 @@ def _mapped(name, self, others, callable):
         if t.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for {which} (got {t.type()})")
     rows = [t.expand(self.shape).flatten().tolist() for t in (self, *others)]
-    return self.copy_(_elements(self, [callable(*x) for x in zip(*rows)]))
+    return _replaced(self, [callable(*x) for x in zip(*rows)])
 
 
 @function(torch=False)
