@@ -15,7 +15,7 @@ _FROM = {
     "tensor.api.segments": "segment_reduce _segment_reduce",
     "_dispatch.schemas": "Tag",
     "nn.modules._fast_path": "_native_multi_head_attention _transformer_encoder_layer_fwd",
-    "nn.utils.weight_norm": "norm_except_dim",
+    "nn.utils.weight_norm": "norm_except_dim _weight_norm",
     "serialization": "load save",
     "symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "linalg._lobpcg": "lobpcg",

@@ -6,7 +6,8 @@
 
 A program is made from its seed alone: statements over a pool of tensors (operators, views, writes in place, hooks, several roots, regions
 without gradients, derivatives of derivatives, and mistakes). Seeds from 1000000000 on make programs of a second kind (`wider`), which know more
-dtypes, layouts, operators, losses, modules and optimizers, transforms, custom Functions and hooks. Each statement runs by itself; what it says is what it made (shape, dtype,
+dtypes, layouts, operators, losses, modules and optimizers, transforms, custom Functions and hooks; from 2000000000 on of a third one (`real`),
+models that are trained, saved and transformed. Each statement runs by itself; what it says is what it made (shape, dtype,
 requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
 exception. Numbers in double precision are compared to nine digits, in single precision to five, in half precision to its last bit, everything
 else exactly, and so all of a program in which one of these occurs. Programs that meet one of PyTorch's own internal assertions, gradients
@@ -21,13 +22,13 @@ from __future__ import annotations
 import math
 import re
 
-from . import functions, programs, wider
+from . import functions, programs, real, wider
 
-WIDER = 10 ** 9
+WIDER, REAL = 10 ** 9, 2 * 10 ** 9
 
 
 def program_of(seed):
-    return (wider.WiderProgram if seed >= WIDER else programs.Program)(seed)
+    return (real.RealProgram if seed >= REAL else wider.WiderProgram if seed >= WIDER else programs.Program)(seed)
 
 
 def described(torch, x, gradient=False, born=0):
@@ -86,7 +87,7 @@ def say(torch, seed):
     space = {"torch": torch, "copy": copy, "say": lambda what, g: lines.append([what, described(torch, g, True)])}
     exec(functions.FUNCTIONS, space)
     if seed >= WIDER:
-        exec(wider.FUNCTIONS, space)
+        exec(real.FUNCTIONS if seed >= REAL else wider.FUNCTIONS, space)
     for text, names in program_of(seed).made:
         try:
             exec(text, space)

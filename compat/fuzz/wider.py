@@ -364,7 +364,7 @@ torch.set_default_dtype(torch.float32)           # one before may have left anot
 
 def apart(*xs):
     """Whether no two lie in the same memory: what is resized is read as it lies then."""
-    return len({x.untyped_storage().data_ptr() or k for k, x in enumerate(xs)}) == len(xs)
+    return len({x.untyped_storage().data_ptr() or id(x) for x in xs}) == len(xs)
 
 def stored(x):
     file = io.BytesIO()

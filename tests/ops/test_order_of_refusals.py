@@ -102,3 +102,22 @@ def test_gradients_that_torch_cannot_lay():
     x = torch.ones(2, 0, 3, requires_grad=True)
     with pytest.raises(RuntimeError, match="Value of groups:0"):
         F.channel_shuffle(x, 3).sum().backward()
+
+
+@pytest.mark.parametrize("f, error, words", [
+    (lambda: torch.baddbmm(torch.ones(1, 1, 2, 3), torch.ones(1, 1, 2, 3), torch.ones(1, 2, 3)), RuntimeError,
+     "expand(torch.FloatTensor{[1, 1, 2, 3]}, size=[1, 1, 3]): the number of sizes provided (3) must be greater or equal"),
+    (lambda: torch.baddbmm(torch.ones(2, 3, 5).int(), torch.ones(2, 3, 4), torch.ones(2, 5, 5)), RuntimeError,
+     "Input dtypes must be the same, got: input int, batch1: float, batch2: float"),
+    (lambda: torch.addbmm(torch.ones(3, 5), torch.ones(2, 3, 4), torch.ones(3, 4, 5)), RuntimeError,
+     "batch1 and batch2 must have same number of batches, got 2 and 3"),
+    (lambda: torch.addbmm(torch.ones(3, 5).int(), torch.ones(2, 3, 4), torch.ones(2, 5, 5)), RuntimeError,
+     "Incompatible matrix sizes for bmm (3x4 and 5x5)"),
+    (lambda: torch.addcmul(torch.ones(()), torch.ones(3, 2), torch.ones(2, 2)), RuntimeError,
+     "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0"),
+    (lambda: torch.nn.functional.gaussian_nll_loss(torch.ones(2), torch.ones(2, 2), torch.ones(2, 2)), ValueError, "var is of incorrect size"),
+])
+def test_what_products_and_sums_look_at_first(f, error, words):
+    with pytest.raises(error) as told:
+        f()
+    assert str(told.value).startswith(words)

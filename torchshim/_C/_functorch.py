@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..autograd.levels import below, is_traced, levels, rebatched, stand_ins, unbatched
-from ..autograd.levels import _leads_to as leads_to
+from ..autograd.levels import leads_to
 from ..autograd.grad_mode import no_grad
 from ..dropin import missing_attribute as _missing_attribute
 

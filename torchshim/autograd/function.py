@@ -18,7 +18,7 @@ from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump, check_inplace, needs_grad, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
-from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched
+from .levels import below, innermost_vmap, leads_to, levels, is_traced, rebatched, unbatched
 from .grad_mode import grad_mode
 
 
@@ -298,6 +298,10 @@ def without_tangents():
 
 def _check_transformable(cls, args, kwargs):
     """torch's refusals of Functions that torch.func's transforms cannot see through; whether the Function's own vmap is to be asked."""
+    pushed = cls.jvp is Function.jvp and [x for x in levels() if x.pushes]
+    if pushed and (pushed[-1].traced or cls.setup_context is not Function.setup_context) and any(
+            [isinstance(a, Tensor) and leads_to(a, x.ins) for a in args for x in pushed]):
+        cls.jvp(None)
     if cls.setup_context is Function.setup_context:
         raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
                            "override the setup_context staticmethod. For more details, please see "

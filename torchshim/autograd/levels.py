@@ -23,12 +23,13 @@ from .saved import Entrance, end_of
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
-    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced")
+    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes")
 
     def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
         self.others = ()                       # arguments that the function may write to, beside those
         self.traced = False                    # whether torch traces the function (linearize), which asks less
+        self.pushes = False                    # whether this "grad" stands for torch's forward mode
 
     @property
     def size(self):
@@ -200,7 +201,7 @@ def shown(t, text, found=None):
     found = levels() if found is None else found
     for n in range(len(found), 0, -1):
         level = found[n - 1]
-        if level.kind == "grad" and _leads_to(t, level.ins):
+        if level.kind == "grad" and leads_to(t, level.ins):
             inner = next((g for g, i in zip(level.given, level.ins) if i is t), None)
             return _wrapped(f"GradTrackingTensor(lvl={n}", shown(t.detach() if inner is None else inner, text, found[:n - 1]))
         if level.kind == "vmap" and is_traced(t):
@@ -216,7 +217,7 @@ def _wrapped(opening, inside):
     return f"{opening}, value=\n{textwrap.indent(inside, '    ')}\n)"
 
 
-def _leads_to(t, ins):
+def leads_to(t, ins):
     """Whether the history of t leads to one of the tensors `ins`."""
     seen, stack, ends = set(), [edge(t)], [_node(edge(i)) for i in ins]
     while stack:

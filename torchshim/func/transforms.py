@@ -101,7 +101,7 @@ class _Run:
             pairs = [(i, x) for i, x in zip(self.ins, given) if isinstance(x, TensorBase)]
             level = Level("grad", [i for i, _ in pairs], [x for _, x in pairs])
             level.others = [x for x in tree_flatten((full, kwargs))[0] if isinstance(x, TensorBase)]
-            level.traced = traced
+            level.traced, level.pushes = traced, hooks or traced
             with running(level), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
                 self.value = func(*full, **(kwargs or {}))
             _tensors(given)
@@ -282,10 +282,21 @@ def _pulling():
         yield
 
 
+def _between(outs, r):
+    """The nodes of a run through which its results depend on its inputs: others are of what the function reads beside them."""
+    target = lambda e: e[0] if e.__class__ is tuple else getattr(e, "variable", e)
+    reached, found = {id(target(e)) for e in r.starts if e is not None}, []
+    for node in sorted([n for n in nodes(outs) if n._ts_seq >= r.since], key=lambda n: n._ts_seq):
+        if not reached.isdisjoint([id(target(e)) for e in node._ts_next if e is not None]):
+            reached.add(id(node))
+            found.append(node)
+    return found
+
+
 def _pusher(r, outs):
     """tangents -> J tangents: the gradient of the pulled-back cotangents in those, which they depend on linearly."""
     import torchshim as torch
-    refuse_unpushed([node for node in nodes(outs) if node._ts_seq >= r.since])
+    refuse_unpushed(_between(outs, r))
     with _pulling():
         us = [auxiliary(torch.zeros_like(o)) if o.is_floating_point() or o.is_complex() else None for o in outs]
         pulled = gradients(outs, r.starts, us, True)

@@ -7,20 +7,17 @@ from ..engine import Operator, meta_of
 def broadcast_shapes(shapes):
     """Common shape, or torch's error."""
     ndim = max(map(len, shapes), default=0)
-    out = [1] * ndim
+    out, met = [1] * ndim, 0                   # met: how many dimensions those before have
     for s in shapes:
+        met = max(met, len(s))
         for i, n in enumerate(reversed(s)):
             d = ndim - 1 - i
             if n != 1 and out[d] != n:
                 if out[d] != 1:
-                    raise RuntimeError(f"The size of tensor a ({_size_at(shapes[0], i)}) must match the size of tensor b ({n}) "
-                                       f"at non-singleton dimension {d}")
+                    raise RuntimeError(f"The size of tensor a ({out[d]}) must match the size of tensor b ({n}) at non-singleton dimension "
+                                       f"{met - 1 - i}")
                 out[d] = n
     return tuple(out)
-
-
-def _size_at(shape, from_end):
-    return shape[len(shape) - 1 - from_end] if from_end < len(shape) else 1
 
 
 def fastest_first(rows, shape):

@@ -104,13 +104,19 @@ def fits_bmm(batch, a, b, kernel="bmm"):
     refuse_bool(a, kernel, batch, *a.shape, *b.shape)
 
 
-def stacks(batch1, batch2, added=0):
-    """`added`: how many dimensions has what is added to the product; their sizes are asked first."""
-    for x, d in ((batch1, 0), (batch1, 1), (batch2, 2))[3 - added:]:
-        size_at(x, d)
+def stacks(batch1, batch2):
     for name, x in (("batch1", batch1), ("batch2", batch2)):
         if x.ndim != 3:
             raise misfit(f"{name} must be a 3D tensor", "bmm", batch1, batch2, 3, 3)
+
+
+def stacks_added(self, batch1, batch2, dims):
+    """`stacks` where `self` is added to the product, which has so many dimensions: it is asked first whether that expands."""
+    expandable(self.shape, tuple([size_at(x, d) for x, d in ((batch1, 0), (batch1, 1), (batch2, 2))[3 - dims:]]), self.dtype)
+    if dims == 3 and self.dtype != batch1.dtype:
+        raise RuntimeError(f"Input dtypes must be the same, got: input {P.cpp_name(self.dtype)}, batch1: {P.cpp_name(batch1.dtype)}, "
+                           f"batch2: {P.cpp_name(batch2.dtype)}")
+    stacks(batch1, batch2)
 
 
 def expandable(shape, target, dtype=None):
@@ -366,9 +372,9 @@ def blended(self, made, beta, alpha):
     return (self + made).astype(d)
 
 
-def same_as_self(self, other, name="mat2"):
+def same_as_self(self, other):
     if self.dtype != other.dtype:
-        raise RuntimeError(f"self and {name} must have the same dtype, but got {P.c_name(self.dtype)} and {P.c_name(other.dtype)}")
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {P.c_name(self.dtype)} and {P.c_name(other.dtype)}")
 
 
 @op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -458,10 +464,15 @@ def addr(self, vec1, vec2, beta, alpha, half=None):
     plain_gradients=True)
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
-    stacks(batch1, batch2, added=2)
-    expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
-    fits_bmm(batch1.shape[0], batch1, batch2, "addmm_impl_cpu_")
-    same_as_self(self, batch1, "batch1")
+    stacks_added(self, batch1, batch2, 2)
+    (n, *rows), (m, *columns) = batch1.shape, batch2.shape
+    if n != m:
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {n} and {m}")
+    if rows[1] != columns[0]:
+        raise RuntimeError(f"Incompatible matrix sizes for bmm ({rows[0]}x{rows[1]} and {columns[0]}x{columns[1]})")
+    same_as_self(self, batch2)
+    same_matrices(batch1, batch2)
+    fits_bmm(n, batch1, batch2, "addmm_impl_cpu_")
     if batch1.shape[0] == 1:
         return added(self, batch1[0], batch2[0], beta, alpha)
     if P.compute_dtype(self.dtype) != self.dtype:
@@ -479,10 +490,8 @@ def _one_by_one(self, made, beta, alpha):
     plain_gradients=True)
 def baddbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * batch1 @ batch2."""
-    stacks(batch1, batch2, added=3)
-    expandable(self.shape, (batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
+    stacks_added(self, batch1, batch2, 3)
     fits_bmm(batch1.shape[0], batch1, batch2, "baddbmm")
-    same_as_self(self, batch1, "batch1")
     return added(self, batch1, batch2, beta, alpha)
 
 

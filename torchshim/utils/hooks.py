@@ -1,7 +1,7 @@
 """torch.utils.hooks: what registering a hook returns, and what the full backward hooks of modules see gradients with."""
 from __future__ import annotations
 
-from ..engine import warn
+from ..engine import context, warn
 from ..tensor.core.graph import Node, RemovableHandle
 from ..tensor.core.handle import edge
 from ..tensor.core.tensor import Tensor
@@ -65,6 +65,9 @@ class BackwardHook:
     @staticmethod
     def _behind(values):
         at = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+        level = context.modes.get("transform", (None,))[-1]
+        if level is not None and (level.kind == "vmap" or level.pushes and not level.traced):        # where torch sees no gradients
+            return values, at, None
         if not any([edge(values[i]) is not None for i in at]):
             return values, at, None
         from ..nn.modules._functions import BackwardHookFunction

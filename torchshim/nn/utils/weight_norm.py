@@ -1,6 +1,7 @@
 """Weight normalisation by a hook before forward (Salimans & Kingma, arXiv:1602.07868); parametrizations.weight_norm is the newer form."""
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from ...engine import warn
@@ -12,13 +13,24 @@ from ..parameter import Parameter, UninitializedParameter
 __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 
 
+def _norm(x, dim):
+    return jnp.sqrt(jnp.sum(jnp.square(jnp.abs(x)), tuple(d for d in range(x.ndim) if d != dim), keepdims=True))
+
+
+def _gradients(ct, v, g, dim):
+    """torch's formulas: the norm is what the forward pass saved, which has no history, so that second derivatives do not follow it."""
+    x, length, c = wide(v), wide(g), wide(ct)
+    norm = jax.lax.stop_gradient(_norm(x, dim))
+    along = jnp.sum(c * x, tuple(d for d in range(v.ndim) if d != dim), keepdims=True)
+    return ((length / norm) * (c - x * (along / (norm * norm)))).astype(v.dtype), (along / norm).astype(g.dtype)
+
+
 @op("_weight_norm_first_last(Tensor v, Tensor g, int dim) -> Tensor", grad="WeightNormInterfaceBackward0", function=False, method=False,
-    pushes="_weight_norm_interface")
+    pushes="_weight_norm_interface", rule=_gradients)
 def _first_last(v, g, dim):
     """v times g over v's norm along all dimensions but dim, the first or the last."""
     x = wide(v)
-    norm = jnp.sqrt(jnp.sum(jnp.square(jnp.abs(x)), tuple(d for d in range(v.ndim) if d != dim), keepdims=True))
-    return (x * (wide(g) / norm)).astype(v.dtype)
+    return (x * (wide(g) / _norm(x, dim))).astype(v.dtype)
 
 
 @function(method=False)
