@@ -11,7 +11,7 @@ import types
 
 from .. import bfloat16, float16, float32, promote_types
 from ..engine import context
-from ..nn.functional import attention as _attention, ctc as _ctc, distances as _distances, pooling as _pooling
+from ..nn.functional import attention as _attention, ctc as _ctc, distances as _distances, linear as _linear, pooling as _pooling
 from ..ops.registry import OPS
 from ..tensor.core import dispatch
 from ..tensor.core.handle import TensorBase, meta
@@ -100,8 +100,11 @@ def cast(what, tensors, layout=()):
     else:
         return tensors
     policy = _tables()[device].get(what) if state.enabled.get(device) else None
-    if policy is None or "GRU" in layout:      # of a GRU torch shortens the products only: here it stays in float32
+    if policy is None:
         return tensors
+    if "GRU" in layout:                        # of a GRU the products are shortened, not the state
+        first, _, *others = cast(what, tensors)
+        return [first, tensors[1], *others]
     small = [isinstance(t, TensorBase) and meta(t).dtype.name in _SMALL for t in tensors]
     dtype = state.dtypes[device] if policy is LOWER else float32
     if policy is WIDEST:
@@ -129,7 +132,32 @@ def _apply_number(op, a, x, layout, kind):
     return plain["apply_number"](op, *cast(op, (a,)), x, layout, kind)
 
 
+def _gates(x, h, w_ih, w_hh, b_ih, b_hh):
+    return _linear(x, w_ih, b_ih), _linear(h, w_hh, b_hh)
+
+
+def _gru_cell(x, h, *weights):
+    (i_r, i_z, i_n), (h_r, h_z, h_n) = [g.chunk(3, 1) for g in _gates(x, h, *weights)]
+    r, z = (h_r + i_r).sigmoid(), (h_z + i_z).sigmoid()
+    n = (i_n + h_n * r).tanh()
+    return (h - n) * z + n
+
+
+def _lstm_cell(x, h, c, *weights):
+    from_input, from_state = _gates(x, h, *weights)
+    i, f, g, o = (from_state + from_input).chunk(4, 1)
+    return f.sigmoid() * c + i.sigmoid() * g.tanh(), o.sigmoid()
+
+
+#: Operators that are several in torch, of which autocast on the CPU shortens the products.
+_COMPOSED = {"gru_cell": _gru_cell, "lstm_cell_state": _lstm_cell}
+
+
 def _apply(op, tensors, layout, nums=(), kinds=""):
+    composed = _COMPOSED.get(op.full_name)
+    if composed is not None and state.enabled["cpu"] and tensors[0].device.type == "cpu":
+        given = iter(tensors)
+        return composed(*[None if part is None else next(given) for part in layout])
     return plain["apply"](op, cast(op, tensors, layout), layout, nums, kinds)
 
 

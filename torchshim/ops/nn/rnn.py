@@ -18,24 +18,39 @@ def _affine(x, weight, bias):
     return y if bias is None else y + bias
 
 
-def _lstm(from_input, h, c, w_hh, b_hh, w_hr):
-    i, f, g, o = jnp.split(from_input + _affine(h, w_hh, b_hh), 4, -1)
-    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-    h = jax.nn.sigmoid(o) * jnp.tanh(c)
-    return (h if w_hr is None else product(h, w_hr.T)), c
+#: Exponent's and mantissa's bits of what torch rounds to after each of the operators that its cells consist of.
+_BITS = {"bfloat16": (8, 7), "float16": (5, 10)}
 
 
-def _gru(from_input, h, c, w_hh, b_hh, w_hr):
+def _rounding(dtype):
+    bits = _BITS.get(dtype.name)
+    return (lambda x: x) if bits is None else lambda x: jax.lax.reduce_precision(x, *bits)
+
+
+def _lstm(from_input, h, c, w_hh, b_hh, w_hr, q, qs):
+    i, f, g, o = jnp.split(q(from_input + q(_affine(h, w_hh, b_hh))), 4, -1)
+    c = qs(qs(q(jax.nn.sigmoid(f)) * c) + q(q(jax.nn.sigmoid(i)) * q(jnp.tanh(g))))
+    h = qs(q(jax.nn.sigmoid(o)) * qs(jnp.tanh(c)))
+    return (h if w_hr is None else q(product(h, w_hr.T))), c
+
+
+def _fused(from_input, h, c, w_hh, b_hh, w_hr, q, qs):
+    """oneDNN's step: only what goes into the next product is rounded."""
+    h, c = _lstm(from_input, h, c, w_hh, b_hh, w_hr, *2 * (lambda x: x,))
+    return qs(h), c
+
+
+def _gru(from_input, h, c, w_hh, b_hh, w_hr, q, qs):
     ir, iz, new = jnp.split(from_input, 3, -1)
-    hr, hz, hn = jnp.split(_affine(h, w_hh, b_hh), 3, -1)
-    r, z = jax.nn.sigmoid(ir + hr), jax.nn.sigmoid(iz + hz)
-    n = jnp.tanh(new + r * hn)
-    return (h - n) * z + n, c
+    hr, hz, hn = jnp.split(q(_affine(q(h), w_hh, b_hh)), 3, -1)
+    r, z = q(jax.nn.sigmoid(q(ir + hr))), q(jax.nn.sigmoid(q(iz + hz)))
+    n = q(jnp.tanh(q(new + q(r * hn))))
+    return qs(qs(qs(h - n) * z) + n), c
 
 
 def _elman(activation):
-    def step(from_input, h, c, w_hh, b_hh, w_hr):
-        return activation(from_input + _affine(h, w_hh, b_hh)), c
+    def step(from_input, h, c, w_hh, b_hh, w_hr, q, qs):
+        return q(activation(q(from_input + q(_affine(h, w_hh, b_hh))))), c
     return step
 
 
@@ -54,7 +69,7 @@ _STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _elman(jnp.tanh), "RNN_RELU": 
 
 
 def _layer_name(inst):
-    mkldnn = inst.layout[-2] == "LSTM" and inst.in_metas[0].dtype == P.float32 and inst.layout[7] is None and inst.layout[8] is None
+    mkldnn = inst.layout[-2] == "LSTM" and inst.in_metas[0].dtype in (P.float32, P.bfloat16) and inst.layout[7] is None and inst.layout[8] is None
     return "MkldnnRnnLayerBackward0" if mkldnn else "StackBackward0"
 
 
@@ -115,15 +130,19 @@ def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse)
     """(states at all times, last state, last cell state) of one layer in one direction over input (time, batch, features).
 
     c: the cell state of an LSTM; w_hr: projects its output; lengths (batch,): each sequence's; reverse: from the last time on.
+    The state may have another dtype than what products are made of.
     """
-    dtype = input.dtype
-    w_hh, b_hh, w_hr = [None if a is None else wide(a) for a in (w_hh, b_hh, w_hr)]
-    from_input = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
-    step, state = _STEPS[mode], (wide(h), wide(h if c is None else c))
+    dtype, q, qs = h.dtype, _rounding(w_hh.dtype), _rounding(h.dtype)
+    step = _STEPS[mode]
+    w_hh, b_ih, b_hh, w_hr = [None if a is None else wide(a) for a in (w_hh, b_ih, b_hh, w_hr)]
+    if mode == "LSTM" and h.dtype == P.bfloat16 and w_hr is None and lengths is None:
+        b_ih, b_hh, step, q = None if b_ih is None else q(b_ih + b_hh), None, _fused, lambda x: x
+    from_input = q(_affine(wide(input), wide(w_ih), b_ih))
+    state = (wide(h), wide(h if c is None else c))
 
     def body(state, now):
         x, t = now
-        new = step(x, *state, w_hh, b_hh, w_hr)
+        new = step(x, *state, w_hh, b_hh, w_hr, q, qs)
         if lengths is not None:
             alive = (t < lengths)[:, None]
             new = tuple(jnp.where(alive, a, b) for a, b in zip(new, state))
@@ -174,8 +193,9 @@ def _check_cell(gates):
 
 
 def _one_step(mode, input, h, c, w_ih, w_hh, b_ih, b_hh):
-    from_input = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
-    h, c = _STEPS[mode](from_input, wide(h), None if c is None else wide(c), wide(w_hh), None if b_hh is None else wide(b_hh), None)
+    q = _rounding(input.dtype)
+    from_input = q(_affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih)))
+    h, c = _STEPS[mode](from_input, wide(h), None if c is None else wide(c), wide(w_hh), None if b_hh is None else wide(b_hh), None, q, q)
     return h.astype(input.dtype)
 
 
@@ -183,9 +203,10 @@ def _one_step(mode, input, h, c, w_ih, w_hh, b_ih, b_hh):
     grad="AddBackward0", check=_check_cell(4), multiple=4, function=False, method=False, copied=_copied_in_step, seen=_turned)
 def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
     """(new cell state, output gate) of one step of an LSTM."""
-    gates = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
-    i, f, g, o = jnp.split(gates + _affine(wide(h), wide(w_hh), None if b_hh is None else wide(b_hh)), 4, -1)
-    c = jax.nn.sigmoid(f) * wide(c) + jax.nn.sigmoid(i) * jnp.tanh(g)
+    q = _rounding(input.dtype)
+    gates = q(_affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih)))
+    i, f, g, o = jnp.split(q(gates + q(_affine(wide(h), wide(w_hh), None if b_hh is None else wide(b_hh)))), 4, -1)
+    c = q(q(jax.nn.sigmoid(f)) * wide(c)) + q(q(jax.nn.sigmoid(i)) * q(jnp.tanh(g)))
     return c.astype(input.dtype), jax.nn.sigmoid(o).astype(input.dtype)
 
 
