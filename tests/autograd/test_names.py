@@ -165,3 +165,16 @@ def test_none_for_a_rounding_mode_is_not_its_absence():
         x.round(decimals=None)
     with pytest.raises(TypeError, match=r"^pairwise_distance\(\): argument 'x1' \(position 1\) must be Tensor, not int"):
         torch.nn.functional.pairwise_distance(3, x)
+
+
+def test_nodes_of_batched_calls_and_lookups_are_not_of_a_function():
+    """torch's own nodes are of no module, whatever makes them here: their repr is `<AddBackward0 object at ...>`."""
+    out = torch.func.vmap(lambda w: w + 1)(torch.ones(3, 2, requires_grad=True))
+    found = torch.nn.Embedding(3, 2, sparse=True)(torch.tensor([1]))
+    assert repr(out.grad_fn).startswith("<AddBackward0 object at") and repr(found.grad_fn).startswith("<EmbeddingBackward0 object at")
+
+
+def test_a_layer_without_data_refuses_what_has_some():
+    with pytest.raises(RuntimeError, match="Tensor on device meta is not on the expected device cpu!"):
+        torch.nn.Linear(2, 2, device="meta")(torch.ones(1, 2))
+    assert torch.nn.Linear(2, 2, device="meta")(torch.ones(1, 2, device="meta")).shape == (1, 2)

@@ -243,6 +243,7 @@ class VmapNode(FunctionNode):
     own graph saved, later writes are refused, or seen where they go through `.data`. It is called as the node of its first result is in
     torch."""
     __slots__ = ()
+    _ts_home = Node._ts_home
 
     def _ts_custom_backward(self, box, mode):
         if self._ts_saved is None:

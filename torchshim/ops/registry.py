@@ -128,7 +128,7 @@ _SHAPES = re.compile(r"\(([\d, ]*)\)")
 
 #: Operators that are not elementwise and whose operands torch wants on one device even if one of them has no data; of others it asks the
 #: first, or nothing.
-_TOGETHER = frozenset("""cat stack dot vdot mv addmm addmv addr kron dist layer_norm group_norm rms_norm batch_norm_train batch_norm_eval
+_TOGETHER = frozenset("""cat stack dot vdot mv linear addmm addmv addr kron dist layer_norm group_norm rms_norm batch_norm_train batch_norm_eval
     cross_entropy_loss cross_entropy_soft nll_loss l1_loss hinge_embedding_loss masked_fill prelu""".split())
 #: Elementwise ones that write into a tensor without data whatever comes from elsewhere.
 _INTO_NOTHING = frozenset("""add sub mul div true_divide floor_divide logical_and logical_or logical_xor masked_fill copy fill""".split())

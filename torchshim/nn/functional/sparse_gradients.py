@@ -7,7 +7,7 @@ from ...autograd.function import Function, FunctionNode
 from ...autograd.sparse_gradients import begin
 from ...engine import context
 from ...tensor.api.bind import FUNCTIONS
-from ...tensor.core.graph import node_class
+from ...tensor.core.graph import Node, node_class
 from ...tensor.core.tensor import tensor_from
 from ...tensor.sparse.base import host
 
@@ -69,11 +69,17 @@ def wanted(weight):
     return context.grad is True and weight.requires_grad
 
 
+class _Node(FunctionNode):
+    """The history of a lookup with a sparse gradient, which in torch is an operator's."""
+    __slots__ = ()
+    _ts_home = Node._ts_home
+
+
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, compute):
     """`compute(weight)`, with a sparse gradient."""
     begin()
     out = _Embedding.apply(weight, indices, padding_idx, scale_grad_by_freq, compute)
-    out.grad_fn.__class__ = node_class("EmbeddingBackward0", FunctionNode)
+    out.grad_fn.__class__ = node_class("EmbeddingBackward0", _Node)
     return out
 
 
@@ -81,5 +87,5 @@ def embedding_bag(weight, per_sample_weights, indices, offsets, mode, padding_id
     """`compute(weight, per_sample_weights)`, with a sparse gradient."""
     begin()
     out = _EmbeddingBag.apply(weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, compute)
-    out.grad_fn.__class__ = node_class("EmbeddingBagBackward0", FunctionNode)
+    out.grad_fn.__class__ = node_class("EmbeddingBagBackward0", _Node)
     return out
