@@ -22,7 +22,7 @@ from ..tensor.core.handle import TensorBase, log_grad, meta, read
 from ..tensor.core.storage import lain, lie_there, read_steps, write_steps
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
-from . import anomaly_mode, node_hooks
+from . import anomaly_mode, node_hooks, turns
 from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
@@ -179,7 +179,8 @@ class _Walk:
                 self.wanted.setdefault(id(target), []).append((nr, k))
         # missing: by id of the target, how many edges to it were not served yet
         self.ends = {id(end_of(e)[0]) for e in ends}
-        _, self.needed, self.reached, self.missing = _reach(roots, inputs, self.ends)
+        _, self.needed, self.reached, self.missing, self.told = _reach(roots, inputs, self.ends)
+        self.put, self.take = (turns.put, turns.take) if self.told else (heapq.heappush, heapq.heappop)
 
     def send(self, edges, grads):
         """Add gradients to what the edges' ends have got so far."""
@@ -198,19 +199,32 @@ class _Walk:
             if not self.missing.get(id(t)):
                 self.push(t, len(roots) == 1)
 
-    def push(self, target, anyway=False):
+    def push(self, target, anyway=False, later=0):
         if (anyway or self.executes(target)) and id(target) not in self.queued:
             self.queued.add(id(target))
             turn = target._ts_turn if isinstance(target, Node) else AccumulateGrad._ts_turn
-            heapq.heappush(self.ready, (-target._ts_seq if turn is None else turn, len(self.queued), target))
+            self.put(self.ready, (-target._ts_seq if turn is None else turn + later, len(self.queued), target))
+
+    def serve(self, node, grads):
+        """A node's gradients to its edges' ends, and these into the queue in torch's order."""
+        self.send(node._ts_next, grads)
+        order, by_heap = turns.order_of(node)
+        for k, place in enumerate(range(len(grads)) if order is None else order):
+            e = node._ts_next[place]
+            if e is not None:
+                target = end_of(e)[0]
+                self.missing[id(target)] -= 1
+                if not self.missing[id(target)]:
+                    self.push(target, later=0 if order is None or by_heap else k)
 
     def all(self):
         """Node after node. One that is ready alone is next: it need not queue."""
         ready, boxes, missing, wanted, needed, mode = self.ready, self.boxes, self.missing, self.wanted, self.needed, self.mode
         log, keep, alone, parts = self.log, self.retain_graph, None, self.wanted is not None and self.mode.narrow is not False
+        told = self.told
         while alone is not None or ready:
             if alone is None:
-                target = heapq.heappop(ready)[2]
+                target = self.take(ready)[2]
             else:
                 target, alone = alone, None
             i = id(target)
@@ -242,6 +256,9 @@ class _Walk:
                     continue
             if graph.loose_shapes:
                 grads = _fitting(target, grads, mode)
+            if told:
+                self.serve(target, grads)
+                continue
             for e, g in zip(target._ts_next, grads):      # to its edges' ends: what waited for nothing else is ready
                 if e is None:
                     continue
@@ -429,8 +446,9 @@ def _tell(leaf, hooks):
 
 def _reach(roots, inputs, ends=()):
     """(all that is below the roots; when `inputs` are given, which lead to one (False: is one, and leads to none); the ids of what is
-    below the roots; how many edges lead to each of these ids). Nothing goes beyond what has its id in `ends`."""
-    seen, order, stack, missing, below = set(), [], [end_of(e)[0] for e in roots], {}, {}
+    below the roots; how many edges lead to each of these ids; whether somebody can tell which leaf is first). Nothing goes beyond what has its
+    id in `ends`."""
+    seen, order, stack, missing, below, told = set(), [], [end_of(e)[0] for e in roots], {}, {}, False
     while stack:
         t = stack.pop()
         i = id(t)
@@ -439,6 +457,7 @@ def _reach(roots, inputs, ends=()):
         seen.add(i)
         order.append(t)
         if isinstance(t, Node):
+            told = told or t._ts_turn is not None
             led = below[i] = []
             for e in t._ts_next if i not in ends else ():
                 if e is not None:
@@ -453,8 +472,10 @@ def _reach(roots, inputs, ends=()):
                     else:
                         missing[k] = 1
                         stack.append(e)
+        elif not told:
+            told = turns.tells(t)
     if inputs is None:
-        return order, None, seen, missing
+        return order, None, seen, missing, told
     wanted = {id(t) for t in [end_of(e)[0] for e in inputs] if isinstance(t, Node) or not leads_nowhere(t)}
     needed = {}
     # a node's inputs were made before it, so ascending sequence numbers are children first
@@ -467,7 +488,7 @@ def _reach(roots, inputs, ends=()):
         else:
             if i in wanted:
                 needed[i] = False
-    return order, needed, seen, missing
+    return order, needed, seen, missing, told
 
 
 _SEQUENCE = attrgetter("_ts_seq")

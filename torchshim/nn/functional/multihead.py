@@ -60,8 +60,8 @@ def _in_projection_packed(q, k, v, w, b=None):
         w_q, w_kv = w.split([e, 2 * e])
         b_q, b_kv = (None, None) if b is None else b.split([e, 2 * e])
         return linear(q, w_q, b_q), *linear(k, w_kv, b_kv).chunk(2, -1)
-    biases = (None,) * 3 if b is None else b.chunk(3)
-    return [linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases)]
+    weights, biases = w.chunk(3), (None,) * 3 if b is None else b.chunk(3)
+    return [linear(x, weight, bias) for x, weight, bias in zip((q, k, v), weights, biases)]
 
 
 def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):

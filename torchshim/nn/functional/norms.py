@@ -130,7 +130,8 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     def tiled(t):
         return None if t is None else t.repeat(n)
     mean, var = tiled(running_mean), tiled(running_var)
-    y = _by_channels(input.contiguous().view(1, n * c, *rest), mean, var, tiled(weight), tiled(bias), use_input_stats, momentum, eps)
+    weight, bias = tiled(weight), tiled(bias)  # before the view: the later node has its turn first
+    y = _by_channels(input.contiguous().view(1, n * c, *rest), mean, var, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats:
         for running, many in ((running_mean, mean), (running_var, var)):
             if running is not None:

@@ -22,11 +22,11 @@ def is_flash(q, k, v, keep, enable_gqa):
     return q.shape[0] == k.shape[0] and q.shape[-1] == v.shape[-1] and (enable_gqa or q.shape[1] == k.shape[1])
 
 
-def _name(inst):
+def _name(inst, wanted=()):
     q, k, v = inst.in_metas[:3]
     if not (q.numel and k.numel and v.numel):
         return "AddBackward0"
-    if is_flash(q, k, v, inst.layout[4], inst.layout[8]):
+    if 3 not in wanted and is_flash(q, k, v, inst.layout[4], inst.layout[8]):
         return "ScaledDotProductFlashAttentionForCpuBackward0"
     if q.dtype in (P.float16, P.bfloat16):     # multiplied in float32
         return "ToCopyBackward0"
@@ -139,8 +139,8 @@ def _back_on_host(inst, plan):
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
-    "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, results=_results, host=_on_host, host_back=_back_on_host,
-    nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved, copied=_copied, seen=_as_stack)
+    "float? scale, bool enable_gqa) -> Tensor", grad=_name, grad_for=_name, strides=_strides, results=_results, host=_on_host,
+    host_back=_back_on_host, nondiff=("keep",), variant=_of_halves, function=False, method=False, saves=_saved, copied=_copied, seen=_as_stack)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 
