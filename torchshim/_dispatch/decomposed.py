@@ -375,6 +375,8 @@ def _linear(input, weight, bias=None):
         return _matmul(input, do("t", weight))
     if input.ndim == 2:
         return do("addmm", bias, input, do("t", weight))
+    if not input.is_contiguous():
+        return do("add.Tensor", _matmul(input, do("t", weight)), bias)
     folded = reshape(input, [math.prod(input.shape[:-1]), input.shape[-1]])
     return do("view", do("addmm", bias, folded, do("t", weight)), [*input.shape[:-1], weight.shape[0]])
 

@@ -19,7 +19,7 @@ WITHOUT = frozenset("""eq ne lt le gt ge argmax argmin zeros_like ones_like empt
 
 #: Of what formulas ask only for its shape: it may be written before backward.
 _SHAPES_OF = {name: frozenset({"self"}) for name in """sum mean expand view _unsafe_view squeeze unsqueeze select slice diagonal gather
-    index index_select split split_with_sizes unbind _to_copy copy copy_ topk sort""".split()}
+    index index_select split unsafe_split split_with_sizes unbind _to_copy copy copy_ topk sort""".split()}
 _SHAPES_OF["native_batch_norm"] = frozenset({"running_mean", "running_var"})           # it writes to them itself
 _SHAPES_OF |= {"cat": frozenset({"tensors"}), "stack": frozenset({"tensors"}), "embedding": frozenset({"weight"})}
 
@@ -403,6 +403,7 @@ _add("index_select", "IndexSelectBackward0",
 _add("cat", "CatBackward0", tensors=_cut)
 _add("stack", "StackBackward0", tensors=lambda a: [do("select.int", a.g, a.dim, k) for k in range(len(a.tensors))])
 _add("split.Tensor", "SplitBackward0", self=_split_back)
+_add("unsafe_split.Tensor", "UnsafeSplitBackward0", self=_split_back)
 _add("split_with_sizes", "SplitWithSizesBackward0", self=lambda a: do("cat", _missing_filled(a, _split_shapes(a, a.split_sizes)), a.dim))
 _add("unbind.int", "UnbindBackward0", self=_unbound)
 _add("flip", "FlipBackward0", self=lambda a: do("flip", a.g, a.dims))

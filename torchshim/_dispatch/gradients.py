@@ -45,7 +45,8 @@ def followed(op, args, kwargs):
             raise NotImplementedError(f"torchshim: the gradient of {op} on one tensor twice under __torch_dispatch__")
     call = Call(known, args, kwargs)
     if written is not None and "self" in formula.reads:
-        call.self = do("clone", written.detach())      # what was there before
+        with grad_mode(False):
+            call.self = do("clone", written)           # what was there before
     with grad_mode(False):
         made = below(op, args, kwargs)
     return _attached(formula, call, made, written, args)

@@ -58,7 +58,7 @@ class unseen:
 @functools.cache
 def begin():
     """Let calls be dispatched from now on."""
-    from . import attention, contractions, further_formulas, gradients, layers, places    # noqa: F401  (all but gradients: their rules)
+    from . import attention, contractions, further_formulas, gradients, layers, places, recurrent    # noqa: F401  (all but gradients: their rules)
     _let_functions_ask()
     overriding.dispatch = public
     _backward.dispatching = gradients
