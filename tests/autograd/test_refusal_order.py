@@ -336,3 +336,29 @@ def test_an_inference_tensor_given_as_out_is_written_before_it_is_refused():
     with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside"):
         torch.mul(torch.ones(2, 1), 2, out=out)
     assert out.tolist() == [[2.0], [2.0]]
+
+
+def test_too_few_elements_for_a_mask_are_told_at_the_call():
+    """After what there is was written, in the order of the elements; the count of writes and the history know nothing of that."""
+    leaf = torch.zeros(2, 3, requires_grad=True)
+    x = leaf * 1
+    mask = (x.detach() + torch.tensor([1., 0., 1.])) > 0              # not computed yet
+    for write in (lambda: torch.masked_scatter(x, mask, torch.ones(3)), lambda: x.masked_scatter_(mask, torch.tensor([5., 6., 7.]))):
+        with pytest.raises(RuntimeError, match="^Number of elements of source < number of ones in mask$"):
+            write()
+    assert x.tolist() == [[5, 0, 6], [7, 0, 0]] and x._version == 0 and x.grad_fn.name() == "MulBackward0"
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation."):
+        leaf.masked_scatter_(mask, torch.ones(3))
+    assert leaf.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_a_view_written_with_itself_is_first_reshaped_as_a_value():
+    """Its lost history is told as one of what is read, where its first dimension is 1."""
+    for n, said in ((1, "its base or another view of its base has been modified"), (2, "is being modified")):
+        base = torch.zeros(3, requires_grad=True)
+        with torch.inference_mode():
+            view = base.narrow(0, 0, n)
+        with torch.no_grad():
+            base.add_(1)
+        with pytest.raises(RuntimeError, match=f"^A view was created in inference mode and {said} inplace in normal mode."):
+            view[torch.arange(n)] = view

@@ -323,7 +323,7 @@ def setitem(self, key, value):
         if not picks and _set_plain(self, m, basic_of(m, spec, name, at - offset_of(self)), value):
             return
     t = self if name is None else make_view(self, SLICE_OP, (spec, name), at)
-    if isinstance(value, TensorBase) and value is not t and value._ts_view is not None and needs_grad(value):
+    if isinstance(value, TensorBase) and (picks or value is not t) and value._ts_view is not None and needs_grad(value):
         shape = meta(value).shape
         if picks and shape[:1] != (1,):
             check_inplace(t, True)

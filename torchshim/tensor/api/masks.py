@@ -11,7 +11,7 @@ from ...ops.registry import T
 from .bind import function, type_name
 from ..core.device import same_device
 from ..core.handle import TensorBase, edge, look, meta, read
-from ..core.write import refuse_overlap
+from ..core.write import check_inplace, needs_grad, refuse_overlap
 from .index import forms, packed, run, same_place, warn_of_expanded
 from .indexing import expand_check, written
 from .picking import flag, host_known, picked
@@ -70,6 +70,9 @@ def masked_select(input, mask):
     return picked(I.MASKED_SELECT, (input, mask, tensor_from(chosen, m.device)), (T, T, T, shape))
 
 
+_SMALL = 2048              # elements of a mask that are looked at for the error to come at the call; of a larger one it comes at the next look
+
+
 def _masked_scatter(inplace, self, mask, source):
     """The elements of `source`, one after the other, where the mask is true."""
     m, mm, sm = meta(self), meta(mask), meta(source)
@@ -94,8 +97,13 @@ def _masked_scatter(inplace, self, mask, source):
         repeats *= a
     repeats = repeats // mm.numel if mm.numel else 0
     if n < mm.numel * repeats:
-        if host_known(present(mask._ts_st.value)):
+        if host_known(present(mask._ts_st.value)) or mm.numel <= _SMALL and read(mask).extra is not TRACED:
             if int(np.count_nonzero(look(mask))) * repeats > n:
+                if inplace:                    # what there is has been written by then, which no history and no count knows of
+                    if needs_grad(self) or needs_grad(source):
+                        check_inplace(self, True)
+                    chosen = np.broadcast_to(np.asarray(look(mask)), shape)
+                    self.data.masked_scatter_(tensor_from(chosen & (np.cumsum(chosen).reshape(shape) <= n), m.device), source.detach())
                 raise error()
         else:
             v = read(mask)
