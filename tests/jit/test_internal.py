@@ -67,3 +67,16 @@ def test_compatibility_is_written_into_the_docstring():
     assert kept.__doc__ == "Doc.\n\n.. note::\n    Backwards-compatibility for this API is guaranteed.\n"
     assert "*NOT* backward-compatible" in New.__doc__
     assert kept in _compatibility._BACK_COMPAT_OBJECTS and New not in _compatibility._BACK_COMPAT_OBJECTS
+
+
+def test_tables_of_compiled_classes_are_there_to_be_cleared():
+    torch.jit._recursive.concrete_type_store.type_store.pop(Module, None)
+    torch.jit._recursive.concrete_type_store = torch.jit._recursive.ConcreteTypeStore()
+    torch.jit._state._clear_class_state()
+
+
+def test_graph_modules_are_made_at_once():
+    from torchshim.fx._lazy_graph_module import _make_graph_module
+    traced = torch.fx.symbolic_trace(torch.nn.ReLU())
+    made = _make_graph_module(traced, traced.graph)
+    assert type(made).__name__ == "GraphModule" and made(torch.tensor([-1.0])).tolist() == [0]

@@ -307,4 +307,4 @@ def onednn_fusion_enabled():
     return _settings["onednn"]
 
 
-__getattr__ = _missing_attribute(__name__, elsewhere={"_enabled": "_state"})
+__getattr__ = _missing_attribute(__name__, lazy=("_recursive", "_state"), elsewhere={"_enabled": "_state"})

@@ -40,4 +40,9 @@ def enable():
     _enabled.enabled = True
 
 
+def _clear_class_state():
+    """Empty the table of compiled classes."""
+    _script_classes.clear()
+
+
 __getattr__ = _missing_attribute(__name__)
