@@ -107,3 +107,13 @@ def test_a_mask_beside_is_causal_and_masks_that_fit_no_scores():
         attend(q, q, q, attn_mask=torch.zeros(5, 1, 3, 3))
     with pytest.raises(IndexError, match=r"expected to be in range of \[-1, 0\], but got -2"):
         attend(q, q, q, attn_mask=torch.ones(3).bool())
+
+
+def test_the_fused_kernel_takes_no_nested_tensors():
+    """The strided ones, on the CPU: what matrices compute has to be allowed."""
+    n = torch.nested.nested_tensor([torch.ones(2, 4, 8), torch.ones(2, 3, 8)])
+    attend = torch.nn.functional.scaled_dot_product_attention
+    with torch.nn.attention.sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+        assert [x.shape for x in attend(n, n, n).unbind()] == [(2, 4, 8), (2, 3, 8)]
+    with torch.nn.attention.sdpa_kernel(SDPBackend.FLASH_ATTENTION), pytest.raises(RuntimeError, match="No available kernel"):
+        attend(n, n, n)

@@ -6,6 +6,7 @@ import math
 
 from .. import Tensor, jagged, stack, strided
 from ..nn import functional as F
+from ..nn.functional.attention import allowed, none_available
 from ..nn.functional.toplevel import native_dropout as native_dropout_of
 from .tensor import NestedTensor, at, fit, from_parts, handles, like
 
@@ -151,6 +152,8 @@ def matmul(func, a, b):
 def attention(func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     if not all([isinstance(x, NestedTensor) for x in (query, key, value)]) or attn_mask is not None:
         raise NotImplementedError("torchshim: scaled_dot_product_attention of nested and dense tensors together, or with attn_mask")
+    if allowed["flash"] and not allowed["math"] and query._layout is strided:
+        none_available("Both fused kernels of cpp version currently do not support Nested Tensor inputs.")
     parts = [func(q[None], k[None], v[None], None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
              for q, k, v in zip(query.unbind(), key.unbind(), value.unbind(), strict=True)]
     return from_parts(parts, query)

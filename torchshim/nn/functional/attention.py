@@ -61,9 +61,14 @@ def _check_allowed(q, k, v, dropout_p, enable_gqa):
         why = ("Flash attention requires q,k,v to have the same last dimension. Got "
                f"Query.size(-1): {sizes[0]}, Key.size(-1): {sizes[1]}, Value.size(-1): {sizes[2]} instead.")
     if why:
-        warn("Flash attention kernel not used because:")
-        warn(why)
-        raise RuntimeError("No available kernel.  Aborting execution.")
+        none_available(why)
+
+
+def none_available(why):
+    """torch's refusal where the fused kernel is the only one allowed, and does not take the arguments."""
+    warn("Flash attention kernel not used because:")
+    warn(why)
+    raise RuntimeError("No available kernel.  Aborting execution.")
 
 
 def _takes_mask(query, key, value, mask, dropout_p, enable_gqa):

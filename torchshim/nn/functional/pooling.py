@@ -14,9 +14,11 @@ from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
 from ...tensor.api.picking import in_range
 from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import read
 from ...tensor.core.memory_format import lies_channels_last
 from ...tensor.core.settings import alert_nondeterministic
 from ...tensor.core.write import born_written, needs_grad
+from .common import known
 from .conv import numbers, spread
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -486,8 +488,13 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
                            f"with shape: {[*indices.shape, *ones]}")
     _refuse_empty(f"max_unpooling{max(dims, 2)}d_forward_out_cpu", shape if dims > 1 else (*shape, 1), " ")
     shown = "x".join(map(str, target if dims > 1 else (*target, 1)))
-    in_range(indices, 0, math.prod(target),
-             lambda i: RuntimeError(f"Found an invalid max index: {i} (output volumes are of size {shown})"))
+    cells = math.prod(target)
+    refused = lambda i: RuntimeError(f"Found an invalid max index: {i} (output volumes are of size {shown})")
+    a = known(read(indices))
+    bad = () if a is None else a[(a < 0) | (a >= cells)]
+    if len(bad):
+        raise refused(bad[-1])                 # torch tells of the last one
+    in_range(indices, 0, cells, refused)
     if dims == 1:
         return call(ops.max_unpool, (input.unsqueeze(-1), indices.unsqueeze(-1), (*target, 1))).squeeze(-1)
     return call(ops.max_unpool, (input, indices, target))
