@@ -7,6 +7,7 @@ import gc
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -175,3 +176,27 @@ def test_storages_that_lead_to_each_other_are_collected():
     del held
     gc.collect()
     assert gone
+
+
+def test_memory_grows_under_a_storage_object():
+    """set_, Tensor.resize_ and Storage.resize_ make room in the one memory that its tensors and its storage object go on sharing."""
+    x = torch.arange(4.0)
+    s, window = x.untyped_storage(), torch.zeros(0)
+    window.set_(s, 2, (3, 2))                  # elements 2 to 7 of 4
+    window[0, 0] = 9
+    assert x.tolist() == [0, 1, 9, 3] and s.nbytes() == 32 and window.untyped_storage() is s is x.untyped_storage()
+    x.resize_(10)
+    x[2] = 5
+    assert s.nbytes() == 40 and window[0, 0].item() == 5
+    s.resize_(64)
+    x[3] = 6
+    assert s.nbytes() == 64 and window[0, 1].item() == 6 and window.data_ptr() == x.data_ptr() + 8
+
+
+def test_set_to_what_a_tensor_is_already_makes_no_room():
+    """As in torch, whose resize returns before it looks at the memory then."""
+    x = torch.ones(1)
+    with pytest.raises(RuntimeError, match=r"setStorage: sizes \[1\], strides \[\], storage offset 3, .* size of 16 are out of bounds"):
+        x.set_(x.untyped_storage(), 3, x.size())
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        x.set_(torch.from_numpy(np.ones(3, np.float32)).untyped_storage(), 0, (5,))

@@ -17,7 +17,7 @@ from .bind import FUNCTIONS, PACKED, UNSET, call, function, number, pack, type_n
 from ..core.dispatch import Tensor, apply1, wrap
 from ..core.dtype import dtype as torch_dtype, int64
 from ..core.graph import Node, begin_anew, retain_instead
-from ..core.growing import move, others_with
+from ..core.growing import move, others_with, storage_objects
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.tensor import tensor_from
 from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for, suggested
@@ -288,11 +288,9 @@ def _resize(self, shape, m, memory_format):
     if self._ts_st.value.extra.__class__ is Memory and (at + count) * m.dtype.itemsize > root.numel * root.dtype.itemsize:
         raise RuntimeError("Trying to resize storage that is not resizable")       # NumPy sees it
     others = others_with(self)
-    if (others or not m.contiguous) and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
-        held = as_strided(tensor_on(self._ts_st, (), 0, None), (root.numel,), (1,), 0)
-        more = FUNCTIONS["empty"](at + count - root.numel, dtype=self.dtype, device=self.device)
+    if (others or not m.contiguous or id(self._ts_st) in storage_objects) and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
         bump(self)
-        move([self, *others], read(FUNCTIONS["cat"]([held, more])))
+        grow([self, *others], at + count)
         y = as_strided(self, shape, strides, at)
         become(self, y)
         bump_version(self, -1)
@@ -305,6 +303,34 @@ def _resize(self, shape, m, memory_format):
     bump(self)
     keep_count(self)
     self._ts_st, self._ts_view = wrap(read(clone(grown)))._ts_st, None
+
+
+def grow(tensors, count):
+    """Let the memory that tensors share, a dense one of their dtype, have `count` elements."""
+    from .views import as_strided
+    t, root = tensors[0], tensors[0]._ts_st.value.meta
+    held = as_strided(tensor_on(t._ts_st, (), 0, None), (root.numel,), (1,), 0)
+    more = FUNCTIONS["empty"](count - root.numel, dtype=t.dtype, device=t.device)
+    move(tensors, read(FUNCTIONS["cat"]([held, more])))
+
+
+def _fit(self, y, shape, stride, at):
+    """Make room in the memory of `y` for a window that `self` is set to: torch does where it is not the one that `self` has already."""
+    from .views import memory_of
+    m, root = meta(self), y._ts_st.value.meta
+    count = at + 1 + sum([(n - 1) * s for n, s in zip(shape, contiguous_strides(shape) if stride is None else stride)])
+    room = memory_of(y)
+    if not all(shape) or count * m.dtype.itemsize <= room:
+        return
+    if shape == m.shape and stride in (None, m.strides):
+        raise RuntimeError(f"setStorage: sizes {list(shape)}, strides {list(stride or ())}, storage offset {at}, and itemsize "
+                           f"{m.dtype.itemsize} requiring a storage size of {count * m.dtype.itemsize} are out of bounds for storage of "
+                           f"size {room}")
+    if y._ts_st.value.extra.__class__ is Memory:
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    if not (root.dense and root.dtype == m.dtype and y._ts_st.__class__ is Storage):
+        raise NotImplementedError("torchshim: set_ to more memory than a storage has, where that holds another dtype")
+    grow([y, *others_with(y)], count)
 
 
 Tensor.resize_ = resize_
@@ -369,6 +395,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         strides = contiguous_strides(shape) if stride is None else ints((stride,), "set_")
         if any([s < 0 for s in strides]):
             raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
+        _fit(self, y, shape, None if stride is None else strides, storage_offset)
         y = as_strided(y, shape, strides, storage_offset)
         y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
     if self._ts_edge is True and not (y._ts_st is self._ts_st and y._ts_meta == self._ts_meta and offset_of(y) == offset_of(self)):

@@ -5,7 +5,6 @@ import copy
 import math
 import os
 import sys
-import weakref
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..core import storage as memory
 from .bind import function
 from .sharing import from_numpy
 from ..core.dtype import ALL, get_default_dtype
+from ..core.growing import others_with, storage_objects
 from ..core.handle import meta
 from ..core.tensor import Tensor, tensor_from
 from ..core.view import detached
@@ -21,16 +21,15 @@ from ..core.view import detached
 _KINDS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32",
           "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "complex_float": "complex64", "complex_double": "complex128",
           **{n: n for n in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz")}}
-_known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
 
 
 def untyped(st):
     """The one UntypedStorage of a Storage, as long as somebody holds it."""
-    s = _known.get(id(st))
+    s = storage_objects.get(id(st))
     if s is None:
         s = object.__new__(getattr(st, "attributes", {}).get("__class__", UntypedStorage))
         s._ts_st, s.fresh = st, False
-        _known[id(st)] = s
+        storage_objects[id(st)] = s
     return s
 
 
@@ -356,9 +355,16 @@ class UntypedStorage(_Casts):
         return self._ts_st.value.extra.__class__ is not Memory
 
     def resize_(self, size):
-        """Only to the size it has: an array of JAX can't grow under the tensors that see it."""
-        if int(size) != self.nbytes():
-            raise NotImplementedError(f"torchshim: resizing a storage of {self.nbytes()} bytes to {int(size)}; use Tensor.resize_")
+        """Let it have more bytes; what it has more holds anything. It can't lose those that tensors may see."""
+        size, had, m = int(size), self.nbytes(), self._ts_st.value.meta
+        if size != had:
+            if not self.resizable():
+                raise RuntimeError("Trying to resize storage that is not resizable")
+            if size < had or size % m.dtype.itemsize or not m.dense:
+                raise NotImplementedError(f"torchshim: resizing a storage of {had} bytes to {size}")
+            from .shape import grow
+            t = self._tensor()
+            grow([t, *others_with(t)], size // m.dtype.itemsize)
         return self
 
     def __eq__(self, other):
@@ -509,9 +515,8 @@ class TypedStorage(_Casts):
         return TypedStorage(wrap_storage=copy.deepcopy(self._untyped_storage, memo), dtype=self.dtype)
 
     def resize_(self, size):
-        """As UntypedStorage.resize_."""
+        """As UntypedStorage.resize_, of elements; gives None."""
         self._untyped_storage.resize_(int(size) * self.dtype.itemsize)
-        return self
 
     def resizable(self):
         """As UntypedStorage.resizable."""

@@ -3,11 +3,16 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from types import SimpleNamespace
 
 from ...ops.memory_views import as_strided as AS_STRIDED
 from .handle import TensorBase, log_edge, offset_of
 from .storage import ELSEWHERE, Storage, View, new_storage
+
+
+#: id(Storage) -> its UntypedStorage, which keeps the Storage alive, as long as somebody holds it.
+storage_objects = weakref.WeakValueDictionary()
 
 
 class Outgrown(Storage):
@@ -45,6 +50,11 @@ def move(tensors, value):
         vw.offset, vw.meta = offset_of(t), root if before is None else before.meta
         vw.ref, vw.gen, vw.seen = _unread, -1, None if before is None else before.seen
         t._ts_st, t._ts_view = st, vw
+    held = storage_objects.pop(id(old), None)
+    if held is not None:                       # it is that of the memory, whatever that has become
+        held._ts_st, storage_objects[id(st)] = st, held
+        if hasattr(old, "attributes"):
+            st.attributes = old.attributes
     if old.__class__ is Storage:
         old.__class__, old.bounds = Outgrown, st
         old.gen += 1
