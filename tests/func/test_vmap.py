@@ -166,3 +166,20 @@ def test_only_the_second_operand_is_batched(f):
     """What is written differs, not what it is written to; what is kept needs no `.data`."""
     x, ys = torch.arange(9.0).view(3, 3).sin(), torch.tensor([[1.0, -2.0, 3.0], [0.5, 1.5, -0.5]])
     assert torch.allclose(torch.func.vmap(f, (None, 0))(x, ys), torch.stack([f(x, y) for y in ys]))
+
+
+def test_distributions_check_all_examples():
+    """Each distribution checks its arguments and its values: under vmap of all examples at once, nested and with derivatives. As in torch, what
+    is wrong in one example is refused."""
+    x = torch.tensor([[0.2, 0.5], [0.3, 0.9]])
+    normal = torch.distributions.MultivariateNormal(torch.tensor([1.0, -1.0]), torch.tensor([[1.0, 0.5], [0.5, 1.0]]))
+    expected = torch.linalg.solve(normal.covariance_matrix, (normal.loc - x).T).T
+    torch.testing.assert_close(vmap(grad(normal.log_prob))(x), expected)
+    inside = vmap(lambda t: torch.distributions.Normal(0.0, t).log_prob(torch.tensor(1.0)))(x)
+    torch.testing.assert_close(inside, torch.distributions.Normal(0.0, x).log_prob(torch.tensor(1.0)))
+    nested = vmap(vmap(torch.distributions.Uniform(0.0, 1.0).log_prob))(x)
+    assert nested.tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(ValueError, match="to be within the support"):
+        vmap(torch.distributions.Uniform(0.0, 0.8).log_prob)(x)
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        vmap(lambda t: torch.distributions.Normal(0.0, t).log_prob(1.0))(x - 0.4)

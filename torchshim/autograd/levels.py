@@ -180,6 +180,16 @@ def unbatched(ts):
     return made, dims
 
 
+def everywhere(t):
+    """Whether all elements of a tensor are true, in each example of the vmaps around: a program may go by that, as all examples agree."""
+    level = innermost_vmap()
+    found = None if level is None else unbatched([t])
+    if found is None:
+        return bool(t.all())
+    with below(level):
+        return everywhere(found[0][0])
+
+
 def rebatched(ts, level):
     """Tensors whose first dimension is the batch as the function sees them, at a level."""
     values = tuple([to_jax(t) for t in ts])

@@ -7,6 +7,7 @@ import torchshim as torch
 
 from ..engine import Asked, context, value_of
 from ..engine.direct import SMALL
+from ..autograd.levels import everywhere
 from ..tensor.api.looked_up import called
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import TensorBase, look, meta
@@ -39,7 +40,7 @@ def all_within(constraint, value):
     key = _key(constraint, bounds)
     if (key is None or value.__class__ is not torch.Tensor or value._ts_extra is not None or any(context.modes.values())
             or meta(value).numel > SMALL or meta(value).device == "meta"):
-        return bool(constraint.check(value).all())
+        return everywhere(constraint.check(value))
     array = look(value)
     with Asked(context):
         check, direct = _AllWithin(constraint, key), context.trace.direct
@@ -342,13 +343,13 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value):
         symmetric = super().check(value)
-        return torch.linalg.eigvalsh(value).ge(0).all(-1) if symmetric.all() else symmetric
+        return torch.linalg.eigvalsh(value).ge(0).all(-1) if everywhere(symmetric) else symmetric
 
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value):
         symmetric = super().check(value)
-        return torch.linalg.cholesky_ex(value).info.eq(0) if symmetric.all() else symmetric
+        return torch.linalg.cholesky_ex(value).info.eq(0) if everywhere(symmetric) else symmetric
 
 
 class _Several(Constraint):
