@@ -58,3 +58,18 @@ def test_full_backward_hooks_stay_out_of_vmap_and_forward_mode():
     for f in (lambda: func.grad(lambda v: layer(v).sum())(x), lambda: func.jacrev(layer)(x)):
         with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
             f()
+
+
+def test_a_checkpoint_that_ends_in_a_batch_norm_updates_its_statistics_twice():
+    layer = nn.BatchNorm1d(2, momentum=0.5)
+    x = torch.tensor([[1.0, 2.0], [3.0, 6.0]], requires_grad=True)
+    torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).pow(2).sum().backward()
+    assert layer.running_mean.tolist() == [1.5, 3.0] and layer.num_batches_tracked.item() == 2
+
+
+def test_full_backward_hooks_do_not_look_at_tangents():
+    layer, x = nn.Linear(2, 2).requires_grad_(False), torch.ones(3, 2)
+    layer.register_full_backward_hook(lambda *given: None)
+    with torch.autograd.forward_ad.dual_level():
+        made = layer(torch.autograd.forward_ad.make_dual(x, x))
+        assert torch.autograd.forward_ad.unpack_dual(made).tangent.shape == (3, 2)

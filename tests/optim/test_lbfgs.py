@@ -1,4 +1,6 @@
 """LBFGS: how its state lies."""
+import pytest
+
 import torchshim as torch
 
 
@@ -38,3 +40,11 @@ def test_a_learning_rate_that_is_an_integer_tensor_does_not_cut_distances():
         o.step(closure)
         return p.tolist()
     assert reached(torch.tensor(1)) == reached(1)
+
+
+def test_a_second_group_is_refused_at_the_step():
+    x = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.LBFGS([x])
+    optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(1))]})
+    with pytest.raises(AssertionError, match="Expected exactly one param_group, but got 2"):
+        optimizer.step(lambda: x.sum())

@@ -216,6 +216,8 @@ class LBFGS(Optimizer):
             return self._iterate(closure)
 
     def _iterate(self, closure):
+        if len(self.param_groups) != 1:
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         group = self.param_groups[0]
         lr, size, small = number(group["lr"]), group["history_size"], group["tolerance_change"]
         search = group["line_search_fn"]

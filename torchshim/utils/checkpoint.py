@@ -37,6 +37,7 @@ class CheckpointError(RuntimeError):
 
 class _Stop(Exception):
     """The second run has made all that was asked for."""
+    saved_all = True                           # of the call that it ends, too
 
 
 def detach_variable(inputs):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..engine import context, warn
-from ..tensor.core.graph import Node, RemovableHandle
+from ..tensor.core.graph import Node, RemovableHandle, forward_only
 from ..tensor.core.handle import edge
 from ..tensor.core.tensor import Tensor
 
@@ -68,7 +68,8 @@ class BackwardHook:
         level = context.modes.get("transform", (None,))[-1]
         if level is not None and (level.kind == "vmap" or level.pushes and not level.traced):        # where torch sees no gradients
             return values, at, None
-        if not any([edge(values[i]) is not None for i in at]):
+        edges = [edge(values[i]) for i in at]
+        if not any([e is not None and not forward_only(e) for e in edges]):
             return values, at, None
         from ..nn.modules._functions import BackwardHookFunction
         made = BackwardHookFunction.apply(*[values[i] for i in at])

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 
+from ...autograd.grad_mode import grad_mode
 from ...autograd.levels import innermost_vmap, is_traced
 from ...engine import context
 from ...ops import promotion as P
@@ -101,14 +102,25 @@ def _by_channels(input, running_mean, running_var, weight, bias, training, momen
     if not training:
         return call(ops.batch_norm_eval, (input, running_mean, running_var, weight, bias, float(eps)))
     more = weight, bias, running_mean, running_var
-    y, mean, var = apply(ops.batch_norm_train, [input, *[t for t in more if t is not None]],
-                         (T, *[None if t is None else T for t in more], SF, SF), (float(momentum), float(eps)), "ff")
+    given = (ops.batch_norm_train, [input, *[t for t in more if t is not None]], (T, *[None if t is None else T for t in more], SF, SF),
+             (float(momentum), float(eps)), "ff")
+    try:
+        y, mean, var = apply(*given)
+    except Exception as stopped:
+        if hasattr(stopped, "saved_all"):      # torch saves results last, when its kernel has written the running statistics
+            with grad_mode(False):
+                _keep_running(running_mean, running_var, *apply(*given)[1:])
+        raise
+    _keep_running(running_mean, running_var, mean, var)
+    return y
+
+
+def _keep_running(running_mean, running_var, mean, var):
     for running, now in ((running_mean, mean), (running_var, var)):
         if running is not None:
             if "transform" in context.modes and is_traced(now) and not is_traced(running) and innermost_vmap() is not None:
                 raise RuntimeError(_UNBATCHED)
             write(running, read(now))
-    return y
 
 
 _NO_CHANNELS = "Dimension out of range (expected to be in range of [-1, 0], but got 1)"
