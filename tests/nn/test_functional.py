@@ -345,3 +345,23 @@ def test_a_softmax_in_another_dtype_is_that_of_the_cast_input(f, dtype):
     weights = torch.linspace(0, 1, 100)
     (y * weights).sum().backward(), (f(z, 0) * weights).sum().backward()
     assert torch.equal(x.grad, z.grad.to(dtype))
+
+
+def test_dtypes_that_convolutions_refuse_or_add():
+    """A transposed convolution adds a bias of another dtype in place where it is torch's own kernel; complex inputs are compared first."""
+    F, x, w = torch.nn.functional, torch.ones(1, 2, 5), torch.ones(2, 3, 2)
+    for dtype in (torch.float64, torch.int64, torch.bfloat16, torch.bool):
+        y = F.conv_transpose1d(x, w, torch.ones(3, dtype=dtype))
+        assert y.dtype is torch.float32 and y.tolist() == F.conv_transpose1d(x, w, torch.ones(3)).tolist()
+    of = "should be the same or input should be a MKLDNN tensor"
+    for f, error, text in (
+            (lambda: F.conv_transpose1d(x, w, torch.ones(3, dtype=torch.complex64)), RuntimeError, "result type ComplexFloat can't be cast to"),
+            (lambda: F.conv_transpose3d(torch.ones(1, 2, 2, 2, 2), torch.ones(2, 3, 1, 1, 1), torch.ones(3).double()), RuntimeError,
+             "expected scalar type Float but found Double"),
+            (lambda: F.conv_transpose1d(x.bfloat16(), w.bfloat16(), torch.ones(3)), RuntimeError,
+             rf"Input type \(CPUBFloat16Type\) and bias type \(torch.FloatTensor\) {of}"),
+            (lambda: F.conv1d(x.cfloat(), w), RuntimeError, r"Input type \(CPUComplexFloatType\) and weight type \(torch.FloatTensor\)"),
+            (lambda: F.conv1d(x.cfloat(), w, stride=0), RuntimeError, r"Input type \(CPUComplexFloatType\) and weight type"),
+            (lambda: F.conv1d(x.bool(), torch.ones(3, 2, 2)), NotImplementedError, "\"slow_conv2d_cpu\" not implemented for 'Bool'")):
+        with pytest.raises(error, match=f"^{text}"):
+            f()

@@ -121,3 +121,24 @@ def test_what_products_and_sums_look_at_first(f, error, words):
     with pytest.raises(error) as told:
         f()
     assert str(told.value).startswith(words)
+
+
+def test_what_writes_says_first_where_it_may_not():
+    """torch looks at the target of addr_, of where(out=) and of a write by a mask before it looks at what is written."""
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"^size mismatch, input: \[2, 3\], v1: \[2\], v2: \[4\]"):
+        x.addr_(torch.ones(2), torch.ones(4))
+    with pytest.raises(RuntimeError, match="^2D tensor expected, got 1D tensor for input"):
+        x[0].addr_(torch.ones(2), torch.ones(3))
+    condition, y = torch.ones(2, 3, dtype=torch.int64), torch.ones(4, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"^where\(\): functions with out=... arguments don't support automatic differentiation"):
+        torch.where(condition, x, y, out=torch.empty(2, 3))
+    with pytest.raises(RuntimeError, match="^Expected out type to be Float but got Double"):
+        torch.where(condition, x, y.detach(), out=torch.empty(2, 3, dtype=torch.float64))
+    m = torch.tensor([True, False, True])
+    for write in (lambda: m.__setitem__(m, m), lambda: m.__setitem__(m, ~m)):
+        with pytest.raises(RuntimeError, match="^unsupported operation: some elements of the input tensor and the written-to tensor refer"):
+            write()
+    m = torch.tensor(True)
+    m[m] = ~m
+    assert not m

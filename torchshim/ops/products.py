@@ -460,6 +460,18 @@ def addr(self, vec1, vec2, beta, alpha, half=None):
     return blended(rounded(_scaled(self, beta if beta.__class__ is int else rounded(cast(beta, self.dtype)))), rounded(made), 1, 1)
 
 
+def _check_addr_in_place(self, vec1, vec2):
+    """In place nothing is expanded."""
+    if vec1.ndim == vec2.ndim == 1:
+        if self.ndim != 2:
+            raise RuntimeError(f"2D tensor expected, got {self.ndim}D tensor for input")
+        if self.shape != (*vec1.shape, *vec2.shape):
+            raise RuntimeError(f"size mismatch, input: {shown(self.shape)}, v1: {shown(vec1.shape)}, v2: {shown(vec2.shape)}")
+
+
+addr.inplace_check = _check_addr_in_place
+
+
 @op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0",
     plain_gradients=True)
 def addbmm(self, batch1, batch2, beta, alpha):

@@ -550,6 +550,8 @@ class InplaceOp(Operator):
         return self.op.second_strides(first, inst, plan, cts)
 
     def build(self, layout, metas, kinds):
+        if self.op.inplace_check is not None:
+            self.op.inplace_check(*metas)
         try:
             base = self.op.resolve(layout, metas, kinds)
         except NotImplementedError:

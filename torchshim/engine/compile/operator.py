@@ -44,6 +44,7 @@ class Operator:
     outputs = None             # the places of a node's outputs where those without a derivative are not told by their dtype
     composed = False           # whether torch makes it of other operators, which look at shapes and histories before anything is saved
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
+    inplace_check = None       # function of its operands' metas: what torch refuses of its form in place before all else
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     unfollowed = False         # whether, of what writes, torch does not look at histories: they stay what they were

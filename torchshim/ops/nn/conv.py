@@ -31,6 +31,12 @@ def transposed_sizes(sizes, kernel, stride, padding, dilation, output_padding):
 
 def _check(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     dims = len(weight.shape) - 2
+    if not transposed:
+        _check_bias(input, bias)               # torch looks at it first there
+    if P.kind_of(input.dtype) == 3:
+        for name, x in (("weight", weight), ("bias", bias)):
+            if x is not None and x.dtype != input.dtype:
+                raise RuntimeError(f"Input type ({_type(input.dtype)}) and {name} type ({_type(x.dtype)}) should be the same")
     if dims < 1:
         raise RuntimeError("weight should have at least three dimensions")
     for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding)):
@@ -47,14 +53,12 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if not transposed:
-        _check_bias(input, bias)               # torch looks at it first there
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     if 0 in input.shape and 0 not in input.shape[:2]:
         shape = input.shape if dims > 1 else (*input.shape[:2], 1, *input.shape[2:])
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {_shown(shape)}")
     own = _own_kernel(input, weight, groups)
-    _check_dtypes(input, weight, bias, own)
+    _check_dtypes(input, weight, bias, own, dims)
     if min(dilation) == 0:
         whole = [1] * (2 - dims) + list(dilation)
         told = f"dilation_height: {whole[0]}, dilation_width: {whole[1]}" if transposed and dims < 3 else _shown(whole)
@@ -120,16 +124,23 @@ def _own_kernel(input, weight, groups):
 def _type(dtype):
     """A tensor's type as torch spelled it; younger dtypes have another spelling."""
     name = P.c_name(dtype)
-    return f"CPU{name}Type" if name.startswith(("BFloat", "Complex")) else f"torch.{name}Tensor"
+    return f"CPU{name}Type" if name.startswith(("BFloat", "Complex", "Bool")) else f"torch.{name}Tensor"
 
 
-def _check_dtypes(input, weight, bias, own):
-    if input.dtype != weight.dtype:
-        if own:
-            raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
-        raise RuntimeError(f"Input type ({_type(input.dtype)}) and weight type ({_type(weight.dtype)}) should be the same or input should "
-                           "be a MKLDNN tensor and weight is a dense tensor")
-    _check_bias(input, bias)
+def _check_dtypes(input, weight, bias, own, dims):
+    if input.dtype == P.bool_ and own and 0 not in input.shape[:2]:
+        return                                 # torch's kernels do not know it, whatever the others are
+    for name, x in (("weight", weight), ("bias", bias)):
+        if x is None or x.dtype == input.dtype:
+            continue
+        if not own:
+            raise RuntimeError(f"Input type ({_type(input.dtype)}) and {name} type ({_type(x.dtype)}) should be the same or input should "
+                               f"be a MKLDNN tensor and {name} is a dense tensor")
+        if name == "weight" or dims == 3:
+            raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(x.dtype)}")
+        total = P.promote(input.dtype, x.dtype)
+        if not P.can_cast(total, input.dtype):             # it is added to the result of a transposed one in place
+            raise RuntimeError(f"result type {P.c_name(total)} can't be cast to the desired output type {P.c_name(input.dtype)}")
 
 
 def _check_bias(input, bias):
@@ -211,7 +222,7 @@ def _sizes(inst):
     """What `convolve` asks for, or None."""
     x, w = inst.in_metas[:2]
     *sizes, dilation, transposed, output_padding, groups = inst.layout[3:]
-    if not _known(x, w) or not inst.out_metas[0].numel:
+    if not _known(x, w) or not inst.out_metas[0].numel or inst.in_metas[-1].dtype != x.dtype:
         return None
     strides, around, spacing = _around(w.shape[2:], *sizes, dilation, transposed, output_padding)
     if transposed:

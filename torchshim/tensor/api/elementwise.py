@@ -13,6 +13,7 @@ from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
 from ..core.dtype import complex32
 from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
+from .out import check_dtype, refuse_history, rule_of
 from .signatures import UNSET
 from ..core.dispatch import apply, apply1, apply2, apply3
 from ..core.handle import TensorBase, meta, read
@@ -233,6 +234,9 @@ def where(condition, input=UNSET, other=UNSET, *, self=UNSET, out=None):
     if input is UNSET and other is UNSET:
         return dispatch.Tensor.nonzero(condition, as_tuple=True)
     d = read(condition).meta.dtype
+    if out is not None and isinstance(out, TensorBase) and isinstance(input, TensorBase) and isinstance(other, TensorBase):
+        refuse_history("where", (out, input, other))       # both before the condition and the shapes are looked at
+        check_dtype(rule_of("where"), FUNCTIONS["result_type"](input, other).np, out.dtype.np, "where")
     if d != np.bool_:
         if d != np.uint8:
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {P.c_name(d)}")

@@ -436,6 +436,13 @@ def _put(t, picks, value):
             value = value.to(device=t.device)
         value = _without_ones(value)
         vm = meta(value)
+        if value._ts_st is t._ts_st or any([x._ts_st is t._ts_st for x in picks.values()]):
+            # torch finds the places of a mask without dimensions before it looks where memory lies, and this before it looks at shapes
+            picks = {d: x if meta(x).ndim or P.kind_of(meta(x).dtype) > 1 or meta(x).dtype == np.int64 else x.clone() for d, x in picks.items()}
+            if vm.numel != 1:
+                if needs_grad(t) or needs_grad(value):
+                    check_inplace(t, True)
+                refuse_overlap(t, (t, *picks.values(), value), "put")
     else:
         value = filler(value, m, "index_put_")
     if len(picks) == 1:
