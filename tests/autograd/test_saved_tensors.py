@@ -245,3 +245,25 @@ def test_a_nodes_directory_lists_what_it_saved():
     y = x.exp()
     y.sum().backward()
     assert "_saved_result" in dir(y.grad_fn)
+
+
+def test_hooks_are_asked_before_shapes_are_refused():
+    """torch notes what it saves before its kernels look; what it makes of other operators is looked at first."""
+    x, y, seen = torch.ones(2, 3, requires_grad=True), torch.ones(4, requires_grad=True), []
+
+    def pack(t):
+        seen.append(tuple(t.shape))
+        return t
+    for f, packed in ((lambda: x * y, [(4,), (2, 3)]), (lambda: x @ x, [(2, 3), (2, 3)]), (lambda: torch.where(x > 0, x, y), [(2, 3)]),
+                      (lambda: torch.cat([x, y]), []), (lambda: torch.nn.functional.prelu(x, y), [])):
+        seen.clear()
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), pytest.raises(RuntimeError):
+            f()
+        assert seen == packed
+
+
+def test_hooked_nodes_know_undefined_cotangents_too():
+    x = torch.ones(1, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        mean = torch.var_mean(x, 0)[1]
+    assert torch.autograd.grad(mean, x)[0].tolist() == [1]

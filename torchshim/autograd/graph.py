@@ -10,11 +10,13 @@ from ..engine import context
 from ..ops import promotion as P
 from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
+from ..tensor.core import graph
 from ..tensor.core.graph import Node, Nowhere, RemovableHandle, accumulator, around_nodes, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, read
 from ..tensor.core.write import bump
 from .grad_mode import grad_mode
 from .saved import RELEASED, saved_names
+from .second_order import part_with
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
@@ -100,9 +102,10 @@ class HookedNode(Node):
                 _refuse_dtype(self, m, v.meta, k < len(plan.args))
         if issubclass(plan.node_class, Nowhere):
             return Nowhere._ts_custom_backward(self, box, mode)
-        cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
+        part, vjp = None if len(box) == len(plan.cts) else part_with(plan, None, tuple([nr for nr in plan.cts if nr in box])), mode.vjp
+        cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in (plan if part is None else part.plan).cts]
         grads = [None] * len(self._ts_next)
-        for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):
+        for i, g in zip(plan.needs, vjp(self, saved, cts) if part is None else vjp(self, saved, cts, part)):
             grads[i] = g
         return grads
 
@@ -155,6 +158,20 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     return node
 
 
+def _pack_refused(plan, inst, tensors):
+    """Ask the hooks what to keep of operands that an operator refused, once: some calls are made again for torch's words."""
+    global _refused
+    hooks, node, same, before = active(), object.__new__(Node), tuple(map(id, tensors)), _refused
+    _refused = same, next(graph.sequence)
+    if hooks is None or before == (same, _refused[1] - 1):
+        return
+    node._ts_inst, node._ts_plan, node._ts_saved = inst, plan, plan.args
+    for k in _order(node):
+        if tensors[plan.args[k]] is not None:
+            Packed(tensors[plan.args[k]], hooks)
+
+
+_refused = None            # the operands that were refused last, and when
 _users = 0                 # blocks with hooks, in all threads: without any, nodes are made the plain way
 
 
@@ -162,6 +179,7 @@ def _count(step):
     global _users
     _users += step
     around_nodes("saved tensors hooks", _hooked if _users else None)
+    graph.pack_refused = _pack_refused if _users else None
 
 
 def without_hooks():

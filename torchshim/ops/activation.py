@@ -350,7 +350,7 @@ def channels_of(m, n):
     return tuple([n if d == 1 else 1 for d in range(m.ndim)])
 
 
-@op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0",
+@op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", composed=True,
     grad_back="PreluKernelBackward", check=check_prelu, functional=True,
     strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False, saves=("self", "weight"),
     seen=lambda inst: {} if inst.in_metas[0].ndim == inst.in_metas[1].ndim else {1: channels_of(inst.in_metas[0], inst.in_metas[1].numel)})

@@ -613,7 +613,7 @@ def _bilinear_alone(inst, needs):
 
 
 @op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, functional=True,
-    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0", out=False, grad_for=_bilinear_alone,
+    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0", out=False, grad_for=_bilinear_alone, composed=True,
     seen=lambda inst: {k: (math.prod(m.shape[:-1]), m.shape[-1]) for k, m in enumerate(inst.in_metas[:2]) if m.ndim})
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 for each k, + bias."""

@@ -159,7 +159,7 @@ def prepare(op, args, name=None, first=1):
             if name is not None and x is not p.default and (x.__class__ is bool or p.python is bool or x is None) and not fitting(p, x):
                 place = "" if p.keyword_only else f" (position {i + first})"
                 raise TypeError(f"{name}(): argument '{shown_name(p)}'{place} must be {_said(p)}, not {type_name(x)}")
-            layout.append(x if x.__class__ in (int, bool) or x is None else static(p, x, op))
+            layout.append(x if x.__class__ in (int, bool) or x is None or x is p.default is ... else static(p, x, op))
     if not tensors and op.scalar_left is True:
         p = next(p for p in reversed(op.params) if p.name in op.numbers)
         raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' must be Tensor, not {type_name(args[op.params.index(p)])}")

@@ -501,11 +501,16 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     return node
 
 
+pack_refused = None        # (Plan, Instance, operands): the hooks' turn on what would have been saved, while there are any
+
+
 def refuse_to_save(op, layout, metas, kinds, tensors, edges):
-    """After an operator refused its operands: torch notes what it saves before it looks at shapes, and refuses inference tensors there.
+    """After an operator refused its operands: torch notes what it saves before it looks at shapes, refuses inference tensors there, and asks
+    hooks.
     What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one, or
     a matrix and vectors, and with their own dtypes or with one that has a gradient."""
-    if op.composed or {unversioned(t) for t in tensors} != {True, False}:
+    mixed = {unversioned(t) for t in tensors} == {True, False}
+    if op.composed or not mixed and pack_refused is None:
         return                                 # of such tensors alone there are no gradients: nothing is saved
     followed = [m.dtype for m, e in zip(metas, edges) if e is not None]
     own = [m.ndim for m in metas]
@@ -519,8 +524,11 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
         for i in inst.diff_ins:
             if edges[i] is not None:
                 needs |= 1 << i
-        if needs and inst.diff_outs and any([unversioned(tensors[i]) for i in inst.plan(needs).args]):
-            raise RuntimeError(INFERENCE) from None
+        if needs and inst.diff_outs:
+            if mixed and any([unversioned(tensors[i]) for i in inst.plan(needs).args]):
+                raise RuntimeError(INFERENCE) from None
+            if pack_refused is not None:
+                pack_refused(inst.plan(needs), inst, tensors)
         return
 
 
