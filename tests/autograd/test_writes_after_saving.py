@@ -394,3 +394,21 @@ def test_forward_formulas_read_views_of_the_operands_and_tangents_as_they_are(f,
     x.mul_(2)
     with pytest.raises(RuntimeError, match=rf"\[torch.DoubleTensor \[3\]\], which is output 0 of {name}, is at version 1; expected version 0"):
         made.sum().backward()
+
+
+@pytest.mark.parametrize("reduce, said", [
+    (lambda x: x.norm(dim=0), r"\[1, 2\]\], which is output 0 of AsStrided"),
+    (lambda x: x.prod(-1), r"\[2, 1\]\], which is output 0 of AsStrided"),
+    (lambda x: x.norm(3, dim=(0, 1)), r"\[1, 1\]\], which is output 0 of AsStrided"),
+    (lambda x: x.norm(), r"\[\]\], which is output 0 of LinalgVectorNorm"),
+    (lambda x: x.norm(dim=()), r"\[\]\], which is output 0 of LinalgVectorNorm"), (lambda x: x.prod(), r"\[\]\], which is output 0 of Prod,"),
+    (lambda x: x.prod(0, keepdim=True), r"\[1, 2\]\], which is output 0 of Prod1"),
+    (lambda x: x.logsumexp(0), r"\[2\]\], which is output 0 of Logsumexp")])
+def test_a_derivative_saves_a_result_with_the_dimensions_it_lost(reduce, said):
+    """Where it is reshaped first, it is a view that was written through its base."""
+    x = torch.tensor([[1., 2.], [3., 4.]], requires_grad=True) * 1
+    y = reduce(x)
+    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    y.exp_()
+    with pytest.raises(RuntimeError, match=said):
+        g.sum().backward()

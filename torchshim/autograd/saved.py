@@ -229,9 +229,10 @@ def residuals(node, only=None):
             wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, "AsStrided")))
             continue
         if _is_result(node, args[k]) and e is not None:
-            producer, nr = end_of(e)
-            wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version,
-                                                     producer.name(), nr)))
+            (producer, nr), m = end_of(e), node._ts_inst.in_metas[args[k]]
+            whole = _with_dimensions(node._ts_inst.op.inst)
+            wrong.append((name, k, functools.partial(modified_error, m, st.version, version, producer.name(), nr) if whole is None else
+                          functools.partial(modified_error, meta_of(whole, m.dtype, m.device), st.version, version, "AsStrided")))
             continue
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps, offset, about is not None)))
@@ -284,6 +285,18 @@ def _is_result(node, i):
     and knows who made it."""
     op = node._ts_inst.op
     return op.__class__ is VjpOp and 0 <= i - len(op.plan_of.args) < len(op.plan_of.outs)
+
+
+def _with_dimensions(inst):
+    """The shape of the view that torch's gradient makes of a result, with the dimensions that it lost; None where it makes none."""
+    names = [p.name for p in getattr(inst.op, "params", ())] if inst.op.name.partition(".")[0] in ("linalg_vector_norm", "prod") else []
+    at = {name: k for k, name in enumerate(names)} if len(names) == len(inst.layout) else {}
+    dims = inst.layout[at["dim"]] if "dim" in at else None
+    if dims in (None, ()) or inst.layout[at["keepdim"]] or not inst.in_metas[0].shape:
+        return None
+    shape = inst.in_metas[0].shape
+    lost = [d % len(shape) for d in (dims if dims.__class__ is tuple else (dims,))]
+    return tuple([1 if d in lost else n for d, n in enumerate(shape)])
 
 
 def _read_for_some(node, k):
