@@ -301,6 +301,9 @@ class _Walk:
         """What a node computes where not all of its gradients lead to what is asked for: see `second_order.Part`. None where all do.
         `led`: for each edge whether its gradient is wanted, where somebody looks at them all."""
         plan, needs, edges = node._ts_plan, 0, node._ts_next
+        if node.__class__ is CopySlices:
+            e = edges[0]
+            return WRITTEN_ALONE if e is not None and node.fn is not None and not self.executes(end_of(e)[0]) else None
         if plan is None or len(plan.needs) < 2 or node._ts_custom_backward is not None:
             return None
         if self.mode.narrow is None:
@@ -492,12 +495,13 @@ def _reach(roots, inputs, ends=()):
 
 
 _SEQUENCE = attrgetter("_ts_seq")
+WRITTEN_ALONE = object()       # the part of a CopySlices whose gradient of what was there before nobody asks for
 
 
 def _apply(node, box, mode, part=None):
     """The gradients of a node's inputs, aligned with `node._ts_next`."""
     if isinstance(node, CopySlices):
-        return _copy_slices(node, box[0], mode)
+        return _copy_slices(node, box[0], mode, part is None)
     custom = node._ts_custom_backward
     if custom is not None:
         if isinstance(node, Nowhere) and node._ts_guard:
@@ -597,7 +601,7 @@ def _refuse_outside(window, base):
                            f"requiring a storage size of {needed} are out of bounds for storage of size {there}")
 
 
-def _copy_slices(node, g, mode):
+def _copy_slices(node, g, mode, whole=True):
     if node._ts_saved is None:
         raise RuntimeError(RELEASED)
     if node.steps and node.steps[0][0].op is AS_STRIDED:
@@ -608,13 +612,12 @@ def _copy_slices(node, g, mode):
     else:
         inner = _apply(node.fn, {0: part}, mode)
     kept, m = inner[0], node.steps[-1][0].out_metas[0]
+    if node._ts_next[0] is None or not whole or kept is None and hasattr(node.fn, "_ts_forward_cls"):
+        return [None] + inner[1:]
     if node.fn is not None and m.numel and 0 in m.strides and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            "Please clone() the tensor before performing the operation.")
-    if kept is None:
-        kept = mode.zeros(m)
-    first = mode.put(g, node.steps, kept) if node._ts_next[0] is not None else None
-    return [first] + inner[1:]
+    return [mode.put(g, node.steps, mode.zeros(m) if kept is None else kept)] + inner[1:]
 
 
 def accumulate_grad(leaf, g, mode):

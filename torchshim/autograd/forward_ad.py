@@ -270,7 +270,7 @@ def through_function(ctx, args, done):
         tangents.append(t)
     dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._ts_dirty)]
     versions = {k: tangents[k]._version for k in dirty if tangents[k] is not None}
-    saved, ctx._ts_saved = ctx._ts_saved, [(t, None, 0 if t is None else t._ts_st.version, None) for t in ctx._ts_for_forward]
+    saved, ctx._ts_saved = ctx._ts_saved, [(t, None, 0 if t is None else version(t), None) for t in ctx._ts_for_forward]
     try:
         with without_tangents():
             made = ctx._ts_forward_cls.jvp(ctx, *tangents)
@@ -426,8 +426,8 @@ def _laid_as(tensor, tangent):
     m, t = meta(tensor), meta(tangent)
     bits = tensor.is_conj(), tensor.is_neg()
     size = memory_of(tensor) // m.dtype.itemsize
-    if (all([n < 2 or a == b for n, a, b in zip(m.shape, m.strides, t.strides)]) and (not m.numel or offset_of(tensor) == offset_of(tangent))
-            and bits == (tangent.is_conj(), tangent.is_neg()) and size == memory_of(tangent) // t.dtype.itemsize):
+    if ((not m.numel or all([n < 2 or a == b for n, a, b in zip(m.shape, m.strides, t.strides)])
+         and offset_of(tensor) == offset_of(tangent)) and bits == (tangent.is_conj(), tangent.is_neg()) and size == memory_of(tangent) // t.dtype.itemsize):
         return tangent
     with _plainly():
         whole = FUNCTIONS["zeros"](size, dtype=tangent.dtype, device=tangent.device)

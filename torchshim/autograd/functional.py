@@ -13,6 +13,7 @@ from ..tensor.core.graph import AccumulateGrad
 from ..tensor.core.handle import edge
 from ..tensor.core.overriding import aside
 from ..tensor.core.tensor import Tensor
+from ..tensor.core.write import refuse_overlap
 from . import grad as _grad
 from .batched import row_gradients
 from .forward_ad import NESTED, dual_level, make_dual, unpack_dual
@@ -94,6 +95,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         for x in xs:
             if not (x.is_floating_point() or x.is_complex()):
                 raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+            refuse_overlap(x)                  # a tangent is laid as its primal, where torch writes it
         if any([x.is_complex() or x.requires_grad for x in xs]) and all([x.numel() for x in xs]):
             rows, single_out = _pushed(func, xs)
             return _pack(rows, single_out, single_in)

@@ -73,6 +73,8 @@ def _saved_attribute(node, name):
     """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
     if name.startswith(("_saved_", "_raw_saved_")):
         look(node)
+    if name.startswith("_saved_") and type(node).__name__.startswith("Foreach"):           # torch made no class for these
+        raise AttributeError(f"'CppFunction' object has no attribute '{name}'", name=name, obj=node)
     if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
         names = saved_names(node)
         if name[7:] in names:
@@ -82,9 +84,11 @@ def _saved_attribute(node, name):
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return _unpacked(node, k)
             return saved_tensors(node, residuals(node, k) if node._ts_guard else list(node._ts_saved), True)[k]
-        number = (name == "_saved_other" or name == "_saved_self" and type(node).__name__ not in UNWRAPPED) and (
-            node._ts_nums and node._ts_inst.op.saves_number)
+        unwrapped = type(node).__name__ in UNWRAPPED
+        number = (name == "_saved_other" or name == "_saved_self" and not unwrapped) and node._ts_nums and node._ts_inst.op.saves_number
         if number and name == "_saved_other":
+            if unwrapped:                      # a number, which is not released
+                return node._ts_nums[0]
             if node._ts_saved is None:
                 raise RuntimeError(RELEASED)
             return tensor_from(np.asarray(node._ts_nums[0]))

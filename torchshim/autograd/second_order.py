@@ -70,7 +70,10 @@ def _readers(plan, metas, twice):
     known = reads is not None                  # else what is empty may be read
     if not known:
         reads = influences(plan.vjp.resolve((), tuple(metas), plan.vjp_kinds))
-    return tuple([tuple([i for i, m in enumerate(metas) if (k in reads[i] or not known and not m.numel) and not _alone(plan, twice, i, k)])
+    op = plan.inst.op
+    kept = op.saves(plan.inst, plan.needs) if op.__class__ is VjpOp and op.saves is not None else ()       # whether it is read or not
+    maybe = [not known and not m.numel and (i >= len(plan.args) or ~plan.args[i] not in kept) for i, m in enumerate(metas)]
+    return tuple([tuple([i for i in range(len(metas)) if (k in reads[i] or maybe[i]) and not _alone(plan, twice, i, k)])
                   for k in range(len(plan.needs))])
 
 

@@ -356,13 +356,15 @@ def _directions(primals, tangents):
     return vs
 
 
-def _differentiable(primals, dense=False, asked=None):
-    """torch's refusals of what cannot have a tangent; `dense`: torch traces with a number expanded to its shape, which fits where it is one
-    itself; `asked`: the attribute of tensors that torch asks of each first."""
+def _differentiable(primals, dense=False, asked=None, traced=False):
+    """torch's refusals of what cannot have a tangent; `dense`: tangents are laid otherwise than their primals, where torch writes them;
+    `traced`: torch traces with a number expanded to the primal's shape, which fits where it is one itself; `asked`: the attribute of tensors
+    that torch asks of each first."""
     for x in tree_flatten(primals)[0]:
         if asked is not None:
             getattr(x, asked)
-        if dense and isinstance(x, TensorBase) and (x.is_floating_point() or x.is_complex()) and any(meta(x).strides):
+        if dense and isinstance(x, TensorBase) and (x.is_floating_point() or x.is_complex()) and (
+                not traced or any(meta(x).strides)):
             refuse_overlap(x)
         if isinstance(x, TensorBase) and not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
@@ -391,7 +393,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 @aside
 def linearize(func, *primals):
     """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
-    _differentiable(primals, dense=True, asked="new_empty")
+    _differentiable(primals, dense=True, asked="new_empty", traced=True)
     r = _Run(func, primals, tuple(range(len(primals))), traced=True)
     outs, form = _outputs(r.value, "linearize(f, *primals)")
     pusher = _pusher(r, outs)

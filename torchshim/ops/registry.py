@@ -103,6 +103,8 @@ makes_half: of float16 it makes complex32. pushes=False: torch has no formula fo
   by this one; a function of the Instance gives either, or True.
 linear_rule: where `rule` is not linear in the cotangent: a function of (Instance, operands, numbers, results, cotangents), None where they are not
   kept, that gives the gradients and is. Forward derivatives are made of it.
+twice_saves: a function of the Instance of the backward and the operands of that which want gradients: what it keeps, read or not (~0: the
+  first operand). `both_factors` where the gradient is that which comes in times a slope that has zeros for a gradient.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
 """
@@ -172,7 +174,7 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None, reads=None):
+                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None, reads=None, twice_saves=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -192,7 +194,7 @@ class Op(Operator):
         self.copied, self.bare, self.inplace_keeps, self.by_out = copied, bare, inplace_keeps, by_out
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.linear_rule = _by_partials if pullback and linear_rule is None else linear_rule
-        self.variant, self.host, self.host_back, self.results, self.reads = variant, host, host_back, results, reads
+        self.variant, self.host, self.host_back, self.results, self.reads, self.twice_saves = variant, host, host_back, results, reads, twice_saves
         if weight is not None:
             self.weight = weight
         if saves.__class__ is tuple:
@@ -527,6 +529,12 @@ def _kept(saves, results, params, inst, wrt):
     return tuple(kept)
 
 
+def both_factors(inst, wrt):
+    """What the backward of a backward that is a product keeps: the gradient that came in too, where its other factor has a history."""
+    last = len(inst.in_metas) - 1
+    return (~last,) if any([i < last for i in wrt]) else ()
+
+
 class InplaceOp(Operator):
     """`add_` for `add`: the result takes the first operand's dtype, shape and layout."""
     writes = True
@@ -538,7 +546,7 @@ class InplaceOp(Operator):
         self.saves = (lambda inst, wrt: (0,)) if op.inplace_keeps else op.saves
         self.elementwise, self.together = op.elementwise, op.together and op.name not in _INTO_NOTHING
         self.back_refuses, self.grad_back, self.grad_for, self.twice_looks = op.back_refuses, op.grad_back, op.grad_for, op.twice_looks
-        self.unfollowed = op.grad is None and op.inplace_grad is None
+        self.unfollowed, self.twice_saves = op.grad is None and op.inplace_grad is None, op.twice_saves
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

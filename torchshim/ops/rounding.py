@@ -10,7 +10,7 @@ from .arithmetic import NEGATED_BOOL, named, refuse_bool
 from .common import direction, is_complex, is_float, length, real_alone
 from .layout import kept_strides
 from .loops import while_loop
-from .registry import op
+from .registry import both_factors, op
 
 
 # -- signs -------------------------------------------------------------------------------------------------------------
@@ -31,13 +31,15 @@ def magnitude(x):
     return _size(x) if is_float(x) else jnp.abs(x)
 
 
-@op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"), by_out="abs")
+@op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"), by_out="abs",
+    twice_saves=both_factors)
 def abs(self):
     """The absolute value."""
     return magnitude(self)
 
 
-@op("absolute(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace="method", refuses=("abs_cpu", "b"), by_out="abs")
+@op("absolute(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace="method", refuses=("abs_cpu", "b"), by_out="abs",
+    twice_saves=both_factors)
 def absolute(self):
     """The absolute value."""
     return magnitude(self)

@@ -83,7 +83,7 @@ def _made(inst, pattern, sizes, remade, flat):
         shapes, values = pattern.open()
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
         layout, fn = remade(values) if values else (inst.layout, inst.fn)
-        return Family(inst.op, layout, fn, inst.kinds, metas, sizes, inst.op.saves, flat)
+        return Family(inst.op, layout, fn, inst.kinds, metas, sizes, (inst.op.saves, inst.op.twice_saves), flat)
 
     for _ in range(_GUESSES):
         family, error = _aside(make)
@@ -135,7 +135,7 @@ class Family:
 
     def __init__(self, op, layout, fn, kinds, in_metas, sizes, saves, flat, jaxpr=None):
         self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
-        self.example, self.saves, self.flat = sizes, saves, flat
+        self.example, (self.saves, self.twice_saves), self.flat = sizes, saves, flat
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
         self.jaxpr = jaxpr or jaxpr_of(self.fn, *avals)
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
@@ -205,5 +205,5 @@ class _Pullback(gradient.Pullback):
         metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
         kinds = "".join([family.kinds[i] for i in nums])
         kept = args, outs, nums, eqns
-        return _aside(lambda: Family(family.op, (), self.function(*kept), kinds, metas, family.example, None, family.flat,
+        return _aside(lambda: Family(family.op, (), self.function(*kept), kinds, metas, family.example, (family.twice_saves, None), family.flat,
                                      self.jaxpr(*kept)))[0]

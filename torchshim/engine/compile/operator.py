@@ -56,6 +56,7 @@ class Operator:
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
     # operand); else None
     saves = None
+    twice_saves = None         # the same of the Instance of its backward
     reads = None               # function of the same: what the gradient reads, as gradient.Reads, where that is known without tracing it
 
     def __init__(self, name=None):
@@ -161,7 +162,7 @@ class VjpOp(Operator):
         if weight is not None:
             self.weight = lambda inst: weight
         self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
-        self.back_refuses = inst.op.twice_refuses
+        self.back_refuses, self.saves = inst.op.twice_refuses, inst.op.twice_saves
 
     def of_zeros(self):
         """Whether all operands have a history through the gradients, if only one of zeros."""
