@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 2, 3), (0,), (4,)]
 UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.sigmoid()", "-{}", "{} * 2", "2 - {}", "{} / 3",
@@ -142,7 +143,7 @@ class Program:
     """The statements of one seed: [(text, names to be described)]."""
 
     def __init__(self, seed):
-        self.r, self.names, self.made = random.Random(seed), [], []
+        self.r, self.names, self.made, self.own = random.Random(seed), [], [], set()
         for k in range(self.r.randint(1, 4)):
             self.leaf(k)
         for _ in range(self.r.randint(4, 14)):
@@ -198,7 +199,9 @@ class Program:
         elif what == "out":
             self.emit(self.filled(r.choice(OUT)), *self.names)
         elif what == "look":
-            self.emit(self.filled(r.choice(LOOKS)))
+            text = self.filled(r.choice(LOOKS))
+            if not (text.startswith("say('next'") and self.own.intersection(re.findall(r"v\d+", text))):
+                self.emit(text)
         elif what == "thread":
             self.emit(f"threaded(lambda: {self.name()}.sum().backward({r.choice(('', 'retain_graph=True'))}))", *self.names)
         elif what == "write":
@@ -223,7 +226,8 @@ class Program:
             self.emit(text, name)
         elif what == "transform":
             made = r.choice(TRANSFORMS).replace("{}", self.name()).replace("{other}", self.name())
-            name, text = self.new(f"{made}.clone()")       # the name of its last node is its own affair
+            name, text = self.new(f"{made}.clone()")       # which nodes are before that is its own affair
+            self.own.add(name)
             self.emit(text, name)
         elif what == "grad":
             roots = ", ".join([f"{self.name()}.sum()" for _ in range(r.choice((1, 1, 1, 2)))])

@@ -368,7 +368,10 @@ class _Walk:
         self.box = box                         # for what unpacks saved tensors
         seen = extra is not None and extra.post and self.wanted is not None and not hasattr(node, "_ts_forward_cls")
         led = self.led(node) if seen else None
-        grads = self.apply(node, box, self.mode, None if self.wanted is None or self.mode.narrow is False else self.part(node, led))
+        part = _with_lists(node) if extra is not None and extra.post and self.mode.narrow is not False else None
+        if part is None and self.wanted is not None and self.mode.narrow is not False:
+            part = self.part(node, led)
+        grads = self.apply(node, box, self.mode, part)
         if extra is not None and extra.post:
             if seen:
                 grads = [g if there else None for g, there in zip(grads, led)]
@@ -498,6 +501,22 @@ _SEQUENCE = attrgetter("_ts_seq")
 WRITTEN_ALONE = object()       # the part of a CopySlices whose gradient of what was there before nobody asks for
 
 
+def _with_lists(node):
+    """The gradients that a node makes where hooks see them: of a list's tensors all if any is wanted, as in torch. None where that is what
+    it makes anyway; see `second_order.Part`."""
+    plan = node._ts_plan
+    if plan is None or node._ts_custom_backward is not None:
+        return None
+    needs, at = sum([1 << i for i in plan.needs]), 0
+    more = needs
+    for x in node._ts_inst.layout:
+        n = x.count(T) if x.__class__ is tuple else x is T
+        if x.__class__ is tuple and needs >> at & (1 << n) - 1:
+            more |= sum([1 << i for i in node._ts_inst.diff_ins if at <= i < at + n])
+        at += n
+    return part_of(plan, more) if more != needs else None
+
+
 def _apply(node, box, mode, part=None):
     """The gradients of a node's inputs, aligned with `node._ts_next`."""
     if isinstance(node, CopySlices):
@@ -552,9 +571,14 @@ def _passed(plan, given):
         return ((0, 0),)
     if isinstance(plan.vjp.inst.op, LazyOp) or not all([meta(x).numel for x in given]):        # nothing is made of nothing by any program
         return ()
-    made = plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds)
-    jaxpr, first = inlined(made.jaxpr).jaxpr, len(given) - len(plan.cts)
-    return tuple([(k, i) for k, v in enumerate(jaxpr.outvars) for i, w in enumerate(jaxpr.invars[:len(given)])
+    return passed_by_program(plan, tuple([meta(x) for x in given]))
+
+
+def passed_by_program(plan, metas):
+    """The same for a vjp that is a program, by that: `metas` is what it is given."""
+    made = plan.vjp.resolve((), metas, plan.vjp_kinds)
+    jaxpr, first = inlined(made.jaxpr).jaxpr, len(metas) - len(plan.cts)
+    return tuple([(k, i) for k, v in enumerate(jaxpr.outvars) for i, w in enumerate(jaxpr.invars[:len(metas)])
                   if v is w and i >= first and made.out_metas[k] is made.in_metas[i]])
 
 

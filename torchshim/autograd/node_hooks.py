@@ -46,7 +46,7 @@ def _copied(g, mode):
     """A gradient as it is retained: a contiguous copy. What a mode without a graph shows of its Values is one already."""
     if g.is_sparse:
         return g.clone()
-    return g.clone(memory_format=contiguous_format) if mode.graph or not meta(g).contiguous else g
+    return g.clone(memory_format=contiguous_format) if mode.graph or not meta(g).contiguous or g._ts_edge is not None else g
 
 
 def told_of_nothing(hooks):

@@ -36,6 +36,7 @@ from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
 from ..tensor.core.handle import TensorBase, log_grad
 from ..tensor.core.storage import Storage
 from ..tensor.core.write import set_value
+from .second_order import is_own_gradient
 
 MOST = 4                   # walks kept at one state
 _LAST = 1 << 63            # no node's number
@@ -53,7 +54,7 @@ class Log:
     def node(self, node):
         """A node is about to be applied."""
         if (node._ts_plan is None or node._ts_extra is not None or node._ts_saved is None or node._ts_custom_backward is not None
-                or any([g[1].gen != g[3] for g in node._ts_guard])):
+                or any([g[1].gen != g[3] for g in node._ts_guard]) or is_own_gradient(node)):
             self.ok = False
         elif self.ok:
             self.nodes.append((node, tuple(node._ts_saved)))

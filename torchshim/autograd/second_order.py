@@ -20,6 +20,11 @@ def _twice(node):
     return plan.twice
 
 
+def is_own_gradient(node):
+    """Whether the gradient of what the node was given is that itself."""
+    return node._ts_plan is not None and _twice(node) == "operand"
+
+
 def by_comparison(node):
     """Whether what the node saved decides about its gradients by comparisons only, so that they have no history through it."""
     twice = _twice(node)
@@ -77,9 +82,9 @@ def _readers(plan, metas, twice):
                   for k in range(len(plan.needs))])
 
 
-def _reads_of_more(plan):
-    """`influences` of the gradients of operands that have two elements along each dimension that has none: what nothing is computed from
-    tells nothing. None where there is no such call."""
+def of_more(plan):
+    """(a Plan like this one, the Metas of what its vjp is given) for operands that have two elements along each dimension that has none: what
+    nothing is computed from tells nothing. None where there is no such call."""
     inst, needs = plan.vjp.inst, sum([1 << i for i in plan.needs])
     metas = tuple([meta_of(tuple([n or 2 for n in m.shape]), m.dtype, m.device) for m in inst.in_metas])
     try:
@@ -88,8 +93,17 @@ def _reads_of_more(plan):
         if (made.args, made.outs, made.cts, made.needs) != (plan.args, plan.outs, plan.cts, plan.needs):
             return None
         given = tuple([metas[i] for i in made.args] + [more.out_metas[k] for k in made.outs + made.cts])
-        return influences(made.vjp.resolve((), given, made.vjp_kinds)) if all([m.numel for m in given]) else None
+        return (made, given) if all([m.numel for m in given]) else None
     except Exception:                          # the operator is made for a dimension of no elements
+        return None
+
+
+def _reads_of_more(plan):
+    """`influences` of the gradients of such operands."""
+    found = of_more(plan)
+    try:
+        return found and influences(found[0].vjp.resolve((), found[1], found[0].vjp_kinds))
+    except Exception:
         return None
 
 

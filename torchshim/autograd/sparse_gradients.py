@@ -1,18 +1,22 @@
-"""Gradients of which some are sparse: how a backward pass adds and keeps them.
+"""Gradients of which some are tensors, sparse ones or operands: how a backward pass adds and keeps them.
 
-Once `graph.sparse` is set, cotangents are Values or sparse tensors, and a pass that meets a sparse one is not kept for replay; before,
-no backward pass knows of it.
+Once `graph.sparse` is set, cotangents are Values, sparse tensors or operands that are their own gradients (`twice="operand"`), with
+the histories that those have; a pass that meets one of these tensors is not kept for replay. Before, no backward pass knows of them.
 """
 from __future__ import annotations
 
+from ..ops.views import LazyOp
 from ..tensor.core import graph
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.handle import read
+from ..tensor.core.handle import edge, meta, read
 from ..tensor.core.view import detached
 from ..tensor.sparse import Sparse
 from ..tensor.sparse.arithmetic import fitting, strung
 from ..tensor.sparse.base import alias, like, made, write
-from .backward import GradList
+from ..tensor.core.tensor import Tensor
+from .backward import GradList, accumulate_grad, passed_by_program
+from .saved import saved_tensors
+from .second_order import is_own_gradient, of_more
 
 
 def begin():
@@ -21,7 +25,7 @@ def begin():
 
 
 def _dense(g):
-    return read(g.to_dense().detach()) if g.__class__ is Sparse else g
+    return read(g.to_dense().detach()) if g.__class__ is Sparse else read(g) if isinstance(g, Tensor) else g
 
 
 def _held(s):
@@ -39,8 +43,14 @@ def _kept(g):
     return made(g._layout, g._index, g._vals, g._ts_meta.shape)
 
 
+def _passed(plan):
+    """Which gradients of a node are what comes in, an empty one."""
+    found = None if isinstance(plan.vjp.inst.op, LazyOp) else of_more(plan)
+    return () if found is None else [k for k, _ in passed_by_program(*found)]
+
+
 class GradSparse(GradList):
-    """Arithmetic on cotangents as bare Values and sparse tensors."""
+    """Arithmetic on cotangents as bare Values, sparse tensors and operands."""
 
     @staticmethod
     def add(a, b):
@@ -48,15 +58,17 @@ class GradSparse(GradList):
             return _held(strung(a, b))
         if a.__class__ is Sparse or b.__class__ is Sparse:
             dense, sparse = (b, a) if a.__class__ is Sparse else (a, b)
-            return read((wrap(dense) + alias(sparse)).detach())
-        return GradList.add(a, b)
+            return read((wrap(_dense(dense)) + alias(sparse)).detach())
+        return GradList.add(_dense(a), _dense(b))
 
     @staticmethod
     def tensor(g):
-        return g if g.__class__ is Sparse else wrap(g)
+        return g if isinstance(g, Tensor) else wrap(g)
 
     @staticmethod
     def back(t):
+        if t.__class__ is not Sparse and not meta(t).numel and edge(t) is not None:
+            return t                           # it may be an operand
         return t if t.__class__ is Sparse and t._ts_edge is None else alias(t) if t.__class__ is Sparse else read(t)
 
     @staticmethod
@@ -65,7 +77,13 @@ class GradSparse(GradList):
 
     @staticmethod
     def vjp(node, saved, cts, part=None):
-        return GradList.vjp(node, saved, [_dense(g) for g in cts], part)
+        if is_own_gradient(node):
+            return saved_tensors(node, saved)[:1]
+        made = GradList.vjp(node, saved, [_dense(g) for g in cts], part)
+        if part is None and len(cts) == 1 and isinstance(cts[0], Tensor) and cts[0].__class__ is not Sparse:
+            for k in _passed(node._ts_plan):
+                made[k] = cts[0]
+        return made
 
     @staticmethod
     def slice(g, steps):
@@ -80,6 +98,9 @@ class GradSparse(GradList):
         """Into `leaf.grad`, where it or the gradient is sparse; whether this was so."""
         x = leaf._ts_more()
         old = x.grad
+        if g.__class__ is not Sparse and isinstance(g, Tensor):
+            accumulate_grad(leaf, read(g), GradSparse)
+            return True
         if Sparse not in (leaf.__class__, g.__class__, old.__class__):
             return False
         if old is None:

@@ -328,12 +328,20 @@ def check_addcdiv(self, tensor1, tensor2, value):
             "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
 
 
+def _divided_by_integers(inst, needs):
+    """torch divides the number by the divisor in the dtype of that."""
+    d = inst.in_metas[-1].dtype
+    if 1 in needs and P.kind_of(d) < 2:
+        return f"result type {P.c_name(P.default_float)} can't be cast to the desired output type {P.c_name(d)}"
+    return None
+
+
 @op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
     grad="AddcdivBackward0", saves=("tensor1 for tensor2", "tensor2"),
     rule=(lambda out, self, *rest: jnp.ones_like(out),
           lambda out, self, t, by, value, half: short((value if value.__class__ is int else short(value, half)) / by, half),
           lambda out, self, t, by, value, half: -short(short(scaled(t, value), half) / short(by * by, half), half)),
-    inplace="method", numbers=(), check=check_addcdiv)
+    inplace="method", numbers=(), check=check_addcdiv, back_refuses=_divided_by_integers)
 def addcdiv(self, tensor1, tensor2, value):
     """self + value * tensor1 / tensor2."""
     return self + scaled(tensor1, value) / tensor2

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from ...engine.interpret import losses
 from .. import promotion as P
+from ..common import real_alone
 from ..layout import broadcast_shapes
 from ..casts import cast, short
 from ..registry import common_of, op
@@ -61,7 +62,7 @@ def binary_cross_entropy(self, target, weight, reduction, half=None):
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
     "str reduction='mean', bool mixed=False) -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"),
     check=lambda x, target, weight, pos_weight, *rest: pos_weight is not None and refuse_bool_minus(x, pos_weight), half_steps=True,
-    saves=("self", "target", "weight", "pos_weight"), **_on_host(losses.entropy, losses.entropy_back, target_too=False),
+    saves=("self", "target", "weight", "pos_weight"), grad_for=real_alone, **_on_host(losses.entropy, losses.entropy_back, target_too=False),
     **{**_TARGET_FIRST, "promote": lambda layout: None if layout[5] else "arith"})
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction, mixed, half=None):
     """Cross entropy of sigmoid(self), without overflow; mixed: the operands have several dtypes, of which the target's is the result's."""

@@ -287,7 +287,7 @@ def leads_nowhere(leaf):
     return leaf._ts_edge is None and (leaf._ts_view is not None and leaf._ts_view.base is not None or "_done" in leaf.__dict__)
 
 
-sparse = False             # whether gradients may be sparse tensors
+sparse = False             # whether gradients may be tensors: sparse ones, or operands themselves
 loose_shapes = False
 
 
@@ -420,6 +420,7 @@ INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use 
 
 def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
     """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
+    global sparse
     if (inference_leaves and tensors and all([unversioned(t) for t in tensors]) and not any([forward_only(e) for e in edges])
             and not (nums and wraps_one(inst.op, inst.layout, _WRAPPING_BELOW))):
         by_out = getattr(inst.op, "by_out", None)
@@ -451,6 +452,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         copied, plan.bare = getattr(inst.op, "copied", None), getattr(inst.op, "bare", ())
         plan.copied = (*[i for i, shape in seen(inst).items() if shape is None],) if seen else ()
         plan.copied += copied(inst, plan.needs) if copied else ()
+        if callable(inst.op.twice) and inst.op.twice(inst) == "operand":
+            sparse = True
         cls = plan.node_class = node_class(name or inst.grad_fn_name, Nowhere if nowhere else Node)
     node = new(cls)
     node._ts_inst = inst
