@@ -26,8 +26,8 @@ from . import anomaly_mode, node_hooks, turns
 from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
-from .saved import RELEASED, Entrance, as_primal, end_of, residuals, saved_tensors
-from .second_order import correct, of_part, part_of, part_with
+from .saved import RELEASED, Entrance, as_primal, end_of, release_product, residuals, saved_tensors
+from .second_order import correct, of_part, part_of, part_with, with_lists
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
@@ -368,7 +368,7 @@ class _Walk:
         self.box = box                         # for what unpacks saved tensors
         seen = extra is not None and extra.post and self.wanted is not None and not hasattr(node, "_ts_forward_cls")
         led = self.led(node) if seen else None
-        part = _with_lists(node) if extra is not None and extra.post and self.mode.narrow is not False else None
+        part = with_lists(node) if extra is not None and extra.post and self.mode.narrow is not False else None
         if part is None and self.wanted is not None and self.mode.narrow is not False:
             part = self.part(node, led)
         grads = self.apply(node, box, self.mode, part)
@@ -501,22 +501,6 @@ _SEQUENCE = attrgetter("_ts_seq")
 WRITTEN_ALONE = object()       # the part of a CopySlices whose gradient of what was there before nobody asks for
 
 
-def _with_lists(node):
-    """The gradients that a node makes where hooks see them: of a list's tensors all if any is wanted, as in torch. None where that is what
-    it makes anyway; see `second_order.Part`."""
-    plan = node._ts_plan
-    if plan is None or node._ts_custom_backward is not None:
-        return None
-    needs, at = sum([1 << i for i in plan.needs]), 0
-    more = needs
-    for x in node._ts_inst.layout:
-        n = x.count(T) if x.__class__ is tuple else x is T
-        if x.__class__ is tuple and needs >> at & (1 << n) - 1:
-            more |= sum([1 << i for i in node._ts_inst.diff_ins if at <= i < at + n])
-        at += n
-    return part_of(plan, more) if more != needs else None
-
-
 def _apply(node, box, mode, part=None):
     """The gradients of a node's inputs, aligned with `node._ts_next`."""
     if isinstance(node, CopySlices):
@@ -532,8 +516,13 @@ def _apply(node, box, mode, part=None):
     saved = node._ts_saved
     for g in node._ts_guard:
         if g[1].gen != g[3]:
-            if "pushing" not in context.modes:             # forward derivatives are of what was there when the call was made
+            if "pushing" in context.modes:     # forward derivatives are of what was there when the call was made
+                break
+            try:
                 saved = residuals(node)
+            except RuntimeError:
+                release_product(node)
+                raise
             break
     cts, lacking = plan.cts, False
     if len(box) < len(cts):

@@ -6,7 +6,7 @@ import gc
 
 import numpy as np
 
-from ..engine import Batched, VjpOp, meta_of
+from ..engine import Batched, VjpOp, context, meta_of
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
@@ -81,6 +81,8 @@ def _saved_attribute(node, name):
             if node._ts_saved is None:
                 raise RuntimeError(RELEASED)
             k = names.index(name[7:])
+            if not _read_for_some(node, k):
+                return None
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return _unpacked(node, k)
             return saved_tensors(node, residuals(node, k) if node._ts_guard else list(node._ts_saved), True)[k]
@@ -224,7 +226,7 @@ def residuals(node, only=None):
         if shape:
             m = node._ts_inst.in_metas[args[k]]
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
-                                                     None if e is None and not _followed(st, now) else "AsStrided")))
+                                                     None if e is None and not _followed(st, now, node) else "AsStrided")))
             continue
         if e is None and about and now is None and _base_followed(st, about):      # a view gets a history when its base has one
             if about.__class__ is str:
@@ -267,10 +269,13 @@ def _is_product(op, but=()):
     return op.name.rstrip("_") in _PRODUCTS and op.name not in but
 
 
-def _followed(st, t=None):
-    """Whether `t`, or else what owns the history of the memory `st`, has one now."""
+def _followed(st, t=None, since=None):
+    """Whether `t`, or else what owns the history of the memory `st`, has one now; one that began after the node `since`, where that is
+    given."""
     st = getattr(st, "st", st)                 # of an OwnVersion
     owners = [t] if t is not None else [x for x in gc.get_referrers(st) if isinstance(x, TensorBase) and x._ts_view is None]
+    if t is None and since is not None:
+        owners = [x for x in owners if x._ts_edge is True or end_of(x._ts_edge)[0] is not None and end_of(x._ts_edge)[0]._ts_seq > since._ts_seq]
     return any([edge(x) is not None for x in owners])
 
 
@@ -330,6 +335,18 @@ def written_error(t, st, version):
         return RuntimeError(creation_error(t, vw, True))
     target, nr = end_of(edge(t))
     return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
+
+
+def release_product(node):
+    """A gradient that is a product with what is made of an operand cannot be differentiated, since that was written: torch comes there from
+    the product, which is done and has released what it saved."""
+    walk = context.modes["graph task"][2] if context.modes.get("graph task") else None
+    if walk is None or walk.retain_graph or node._ts_inst.op.__class__ is not VjpOp or node.name() != "MulBackward0":
+        return
+    last = len(node._ts_inst.in_metas) - 1     # what came in: the product itself saved that
+    if not _is_product(node._ts_inst.op) and all([g[1].version == g[2] for g in node._ts_guard
+                                                  if node._ts_plan.args[g[0]:g[0] + 1] == (last,)]):
+        node._ts_release()
 
 
 class Entrance(Node):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 
 from ..engine import TRACED, VjpOp, influences, meta_of
+from ..ops.registry import T
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import edge, meta, read
 
@@ -193,6 +194,22 @@ def _with_outputs(inst, cts):
     made = copy.copy(inst)
     made.diff_outs, made.plans = cts, {}
     return made
+
+
+def with_lists(node):
+    """The gradients that a node makes where hooks see them: of a list's tensors all if any is wanted, as in torch. None where that is what
+    it makes anyway; see Part."""
+    plan = node._ts_plan
+    if plan is None or node._ts_custom_backward is not None:
+        return None
+    needs, at = sum([1 << i for i in plan.needs]), 0
+    more = needs
+    for x in node._ts_inst.layout:
+        n = x.count(T) if x.__class__ is tuple else x is T
+        if x.__class__ is tuple and needs >> at & (1 << n) - 1:
+            more |= sum([1 << i for i in node._ts_inst.diff_ins if at <= i < at + n])
+        at += n
+    return part_of(plan, more) if more != needs else None
 
 
 def of_part(node, part, saved):

@@ -530,9 +530,10 @@ def _kept(saves, results, params, inst, wrt):
 
 
 def both_factors(inst, wrt):
-    """What the backward of a backward that is a product keeps: the gradient that came in too, where its other factor has a history."""
+    """What the backward of a backward that is a product keeps where its other factor has a history: the gradient that came in too, and what
+    that factor was made of."""
     last = len(inst.in_metas) - 1
-    return (~last,) if any([i < last for i in wrt]) else ()
+    return tuple([~i for i in range(last + 1)]) if any([i < last for i in wrt]) else ()
 
 
 class InplaceOp(Operator):

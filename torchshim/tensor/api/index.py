@@ -21,7 +21,7 @@ from .indexing import UINT8_MASK, _check_put, _index_list, _is_mask, put_values
 from .picking import in_range, picked
 from .shape import filler, ints
 from .slicing import select, sliced
-from .views import expanded, integer, memory_of, view, warn_once
+from .views import expanded, integer, memory_of, refuse_outside, view, warn_once
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -302,13 +302,16 @@ def _index_copy(inplace, self, dim, index, source):
     if sm.dtype != m.dtype:
         raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {P.c_name(m.dtype)} and "
                            f"(source) {P.c_name(sm.dtype)}")
-    if sm.ndim and im.numel != sm.shape[d]:
-        raise IndexError(f"index_copy_(): Number of indices ({im.numel}) should be equal to source.size(dim) ({sm.shape[d]})")
-    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d] and sm.ndim:
+    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d]:
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
                            f"{' '.join(str(k) for j, k in enumerate(m.shape) if j != d)} at dimension {d} and source slice shape: "
                            f"{' '.join(str(k) for j, k in enumerate(sm.shape) if j != d)} at dimension 0.")
+    if sm.ndim and im.numel != sm.shape[d]:
+        raise IndexError(f"index_copy_(): Number of indices ({im.numel}) should be equal to source.size(dim) ({sm.shape[d]})")
     if sm.numel:
+        if not m.numel:                        # torch looks at it as if there were as much as is written, at one place
+            strides = [0 if j == d else s for j, s in enumerate(m.strides)]
+            refuse_outside(sm.shape or (1,), strides, offset_of(self) if inplace else 0, m.dtype.itemsize, memory_of(self) if inplace else 0)
         _within(index, m.shape[d] if m.ndim else 1, d, IndexError, "index_copy_(): ")
     return run(I.INDEX_COPY, (self, index, source), (T, d, T, T), inplace)
 

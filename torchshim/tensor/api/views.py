@@ -505,14 +505,18 @@ def memory_of(t):
     return (root.numel if root.dense else extent(root)) * root.dtype.itemsize
 
 
-def _from_memory(t, size, stride, at):
-    root, here = t._ts_st.value.meta, meta(t)
+def refuse_outside(size, stride, at, item, room):
+    """torch's error where a window on a memory of `room` bytes does not lie in it; else the window's last element there."""
     last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
-    item = here.dtype.itemsize
-    room = memory_of(t)
     if all(size) and (last + 1) * item > room:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {room}")
+    return last
+
+
+def _from_memory(t, size, stride, at):
+    root, here = t._ts_st.value.meta, meta(t)
+    last = refuse_outside(size, stride, at, here.dtype.itemsize, memory_of(t))
     if here.dtype != root.dtype:
         whole = _read_as(t, here.dtype)
         return make_view_any(whole, memory_views.as_strided, (size, stride, at, meta(whole), "AsStridedBackward0"), at)
