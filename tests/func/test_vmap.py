@@ -183,3 +183,11 @@ def test_distributions_check_all_examples():
         vmap(torch.distributions.Uniform(0.0, 0.8).log_prob)(x)
     with pytest.raises(ValueError, match="Expected parameter scale"):
         vmap(lambda t: torch.distributions.Normal(0.0, t).log_prob(1.0))(x - 0.4)
+
+
+def test_one_hot_needs_the_number_of_classes():
+    places = torch.tensor([0, 1])
+    with pytest.raises(RuntimeError, match="^When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."):
+        vmap(torch.nn.functional.one_hot)(places)
+    assert vmap(lambda t: torch.nn.functional.one_hot(t, 3))(places).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert vmap(lambda t: t + torch.nn.functional.one_hot(places).sum())(places).tolist() == [2, 3]      # of what is no example

@@ -27,7 +27,14 @@ from ..utils._foreach_utils import (_get_foreach_kernels_supported_devices, _get
                                     _group_tensors_by_device_and_dtype)
 from ._update import number, store_all
 
-required = object()
+
+class _Required:
+    """What stands for the default of an option that must be given."""
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 StateDict = dict[str, Any]
 

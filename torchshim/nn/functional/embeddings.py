@@ -68,6 +68,8 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return call(ops.one_hot, (tensor, num_classes))
+    if num_classes == -1 and read(tensor).extra is TRACED and "transform" in context.modes:
+        raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
     a = known(read(tensor)) if num_classes != -1 else tensor.detach()._ts_host()
     if a is not None:
         if a.min() < 0:
