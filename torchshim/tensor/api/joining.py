@@ -5,11 +5,15 @@ import itertools
 
 import numpy as np
 
+from ...engine import context
 from ...ops import shape as S
 from ...ops.registry import T
 from .bind import FUNCTIONS, function, type_name
 from ..core.dispatch import apply, apply2
+from ..core.elements import followed
 from ..core.handle import TensorBase, meta
+from ..core.write import needs_grad
+from .picking import FEW, at_hand, at_once
 from .views import expanded, integer, reshaped, unsqueezed, view, warn_once
 
 
@@ -29,13 +33,38 @@ def _some(xs, name):
     return xs
 
 
-_TWO = (T, T)
+_TWO, _MANY = (T, T), 8
+_AT_ONCE = {S.cat: np.concatenate, S.stack: np.stack}
 
 
 def join(op, xs, dim):
     if len(xs) == 2:
         return apply2(op, xs[0], xs[1], (_TWO, dim))
-    return apply(op, list(xs), ((T,) * len(xs), dim))
+    found = _joined_now(op, xs, dim) if len(xs) >= _MANY else None
+    return apply(op, list(xs), ((T,) * len(xs), dim)) if found is None else found
+
+
+def _joined_now(op, xs, dim):
+    """`join` of many small arrays that NumPy has at hand, without a record, else None. Which of them are the same tensor is part of a
+    record: samples of a replay buffer would make a new one each time."""
+    f, first, size = _AT_ONCE.get(op), meta(xs[0]), 0
+    if f is None or first.held is not first.dtype or not -1 - first.ndim < dim < first.ndim + (op is S.stack) or followed():
+        return None
+    own = dim + first.ndim if dim < 0 else dim
+    arrays = []
+    for x in xs:
+        m = meta(x)
+        size += m.numel
+        if (m.dtype is not first.dtype or m.device is not first.device or not m.contiguous or size > FEW or not m.ndim
+                or m.shape != first.shape and (op is S.stack or m.ndim != first.ndim
+                                               or m.shape[:own] + m.shape[own + 1:] != first.shape[:own] + first.shape[own + 1:])
+                or context.grad and needs_grad(x)):
+            return None
+        a = at_hand(x)
+        if a is None:
+            return None
+        arrays.append(a)
+    return at_once(lambda *arrays: f(arrays, dim), tuple(arrays), first)
 
 
 @function("cat", "concat", "concatenate", method=False, out=True)

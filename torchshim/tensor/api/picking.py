@@ -130,7 +130,7 @@ def picked(op, tensors, layout):
     return apply2(op, *tensors, layout) if len(tensors) == 2 else apply(op, tensors, layout)
 
 
-_FEW = 1 << 16             # elements that are picked at once, from arrays that are there: a record would cost more
+FEW = 1 << 16             # elements that are picked at once, from arrays that are there: a record would cost more
 
 
 def _picked_now(op, t, indices, layout):
@@ -140,11 +140,11 @@ def _picked_now(op, t, indices, layout):
         return None
     if op is I.INDEX and (None in layout[1] or not (m.contiguous or len(indices) == m.ndim)):
         return None                            # the result lies otherwise
-    a, given, size = _at_hand(t), [], 1
+    a, given, size = at_hand(t), [], 1
     if a is None or not a.ndim:
         return None
     for i in indices:
-        b, im = _at_hand(i), meta(i)
+        b, im = at_hand(i), meta(i)
         if b is None and i._ts_st.__class__ is not HostStorage and is_host(im.device):
             b = known(read(i))
             b = b if b.__class__ is np.ndarray else None
@@ -153,11 +153,16 @@ def _picked_now(op, t, indices, layout):
         given.append(b)
         size *= im.numel
     rest = m.shape[len(indices):] if op is I.INDEX else m.shape[:layout[1]] + m.shape[layout[1] + 1:] if op is I.INDEX_SELECT else ()
-    if size * math.prod(rest) > _FEW:
+    if size * math.prod(rest) > FEW:
         return None
-    made, direct = pick(a, layout, *given), context.trace.direct
+    return at_once(lambda a, *given: pick(a, layout, *given), (a, *given), m)
+
+
+def at_once(f, arrays, m):
+    """A tensor of what f(*arrays) gives, without a record, of the dtype and the device of the Meta `m`."""
+    made, direct = f(*arrays), context.trace.direct
     if direct is not None and direct.noted is not None:
-        direct.note(lambda a, *given: pick(a, layout, *given), (a, *given), made)
+        direct.note(f, arrays, made)
     return _owner(made, m)
 
 
@@ -168,11 +173,11 @@ def masked(t, m, mask, xm):
     check_mask(xm, m, 0)
     if mask._ts_st.value.extra is TRACED or not is_host(m.device):
         return None
-    b, a = np.asarray(look(mask)), _at_hand(t)
+    b, a = np.asarray(look(mask)), at_hand(t)
     return None if a is None else _owner(a[b], m)
 
 
-def _at_hand(t):
+def at_hand(t):
     """The array of a tensor whose memory is NumPy's already; else None."""
     return look(t) if t._ts_st.value.array.__class__ is np.ndarray and is_host(t._ts_st.value.meta.device) else None
 
