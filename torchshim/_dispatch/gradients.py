@@ -6,7 +6,7 @@ walk are tensors, of the classes that the operators return. A call with a gradie
 from __future__ import annotations
 
 from .. import Tensor
-from ..autograd.backward import GradTensors
+from ..autograd.cotangents import GradTensors
 from ..autograd.function import FunctionNode
 from ..autograd.grad_mode import grad_mode
 from ..autograd.grad_ops import zeros_value

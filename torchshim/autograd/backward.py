@@ -9,113 +9,27 @@ import itertools
 from operator import attrgetter
 
 from ..engine import Batched, Value, VjpOp, context, contiguous_strides, influences, record, writers
-from ..engine.compile.gradient import inlined
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.memory_views import as_strided as AS_STRIDED
 from ..ops.shape import CLONE
-from ..ops.views import LazyOp
 from ..tensor.core import graph
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, Nowhere, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, log_grad, meta, read
-from ..tensor.core.storage import lain, lie_there, read_steps, write_steps
+from ..tensor.core.storage import lain, lie_there
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode, node_hooks, turns
-from .grad_ops import ADD, ones_value, zeros_value
+from .cotangents import GradTensors, arithmetic
+from .grad_ops import ADD, ones_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
-from .saved import RELEASED, Entrance, as_primal, end_of, release_product, residuals, saved_tensors
-from .second_order import correct, of_part, part_of, part_with, with_lists
+from .saved import RELEASED, end_of, release_product, residuals
+from .second_order import part_of, part_with, with_lists
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
-
-
-class GradList:
-    """Arithmetic on cotangents as bare Values."""
-    graph, narrow = False, None                # narrow: whether nodes compute only those gradients that lead to what is asked for; None:
-                                               # those whose operator refuses some
-    accumulate = None                          # (leaf, gradient) -> whether it went into `leaf.grad`, where that is not done as ever
-
-    @staticmethod
-    def add(a, b):
-        return record(context, ADD, (), (a, b))[0]
-
-    @staticmethod
-    def zeros(meta):
-        return zeros_value(meta)
-
-    tensor, back, given = staticmethod(wrap), staticmethod(read), staticmethod(read)
-
-    @staticmethod
-    def vjp(node, saved, cts, part=None):
-        plan, nums = node._ts_plan, node._ts_nums
-        if part is not None:
-            plan, saved, nums = of_part(node, part, saved)
-        r = record(context, plan.vjp, (), saved + cts, nums, plan.vjp_kinds)[0]
-        return r if r.__class__ is list else [r]
-
-    @staticmethod
-    def slice(g, steps):
-        return read_steps(g, steps)
-
-    @staticmethod
-    def put(g, steps, part):
-        return write_steps(g, steps, part)
-
-
-class GradTensors:
-    """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
-    graph, accumulate, narrow = True, None, True
-
-    @staticmethod
-    def add(a, b):
-        return apply(ADD, (a, b), ())
-
-    @staticmethod
-    def zeros(meta):
-        return wrap(zeros_value(meta))
-
-    @staticmethod
-    def tensor(g):
-        return g
-
-    back = tensor
-
-    @staticmethod
-    def vjp(node, saved, cts, part=None):
-        if isinstance(node, Entrance):
-            return cts
-        plan, given, nums = of_part(node, part, saved_tensors(node, saved))
-        if "pushing" in context.modes:         # torch's forward formulas read views of the operands
-            n = len(plan.args)
-            given = [as_primal(t) for t in given[:n]] + given[n:] + cts
-            r = apply(plan.vjp.pushed(), given, (), nums, plan.vjp_kinds)
-        else:
-            given = given + cts
-            r = apply(plan.vjp, given, (), nums, plan.vjp_kinds)
-        made = list(r) if r.__class__ is tuple else [r]
-        correct(node, plan, given, made)
-        passed = plan.passed
-        if passed is None:
-            passed = plan.passed = () if plan.twice == "zeros" or plan.twice.__class__ is int else _passed(plan, given)
-        for k, i in passed:                    # what comes in is the gradient
-            made[k] = given[i]
-        return made
-
-    @staticmethod
-    def slice(g, steps):
-        from ..tensor.core.storage import Get, split_steps
-        insts, nums, kinds = split_steps(steps)
-        return apply(Get.of(insts), (g,), (), nums, kinds)
-
-    @staticmethod
-    def put(g, steps, part):
-        from ..tensor.core.storage import Put, split_steps
-        insts, nums, kinds = split_steps(steps)
-        return apply(Put.of(insts), (g, part), (), nums, kinds)
 
 
 def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None, ends=()):
@@ -150,14 +64,6 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None, e
     if log is not None:
         log.keep(walk.captured)
     return walk.captured
-
-
-def arithmetic():
-    """How one computes with cotangents that have no history."""
-    if not graph.sparse:
-        return GradList
-    from .sparse_gradients import GradSparse
-    return GradSparse
 
 
 class _Walk:
@@ -552,23 +458,6 @@ def _apply(node, box, mode, part=None):
             if not reads[i] & box.keys():
                 grads[i] = None
     return grads
-
-
-def _passed(plan, given):
-    """[(number of a gradient, number of what a plan is given)] where the one is the other as it is, and no view of it."""
-    if plan.twice == "operand":
-        return ((0, 0),)
-    if isinstance(plan.vjp.inst.op, LazyOp) or not all([meta(x).numel for x in given]):        # nothing is made of nothing by any program
-        return ()
-    return passed_by_program(plan, tuple([meta(x) for x in given]))
-
-
-def passed_by_program(plan, metas):
-    """The same for a vjp that is a program, by that: `metas` is what it is given."""
-    made = plan.vjp.resolve((), metas, plan.vjp_kinds)
-    jaxpr, first = inlined(made.jaxpr).jaxpr, len(metas) - len(plan.cts)
-    return tuple([(k, i) for k, v in enumerate(jaxpr.outvars) for i, w in enumerate(jaxpr.invars[:len(metas)])
-                  if v is w and i >= first and made.out_metas[k] is made.in_metas[i]])
 
 
 def _fitting(node, grads, mode):

@@ -25,7 +25,8 @@ from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached, make_view_any
 from ..tensor.core.write import CopySlices, refuse_overlap, watch_writes
 from . import grad_mode as modes
-from .backward import GradTensors, run
+from .backward import run
+from .cotangents import GradTensors
 from .function import without_tangents
 from .grad_ops import zeros_value
 from .grad_mode import grad_mode

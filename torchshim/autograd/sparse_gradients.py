@@ -14,7 +14,8 @@ from ..tensor.sparse import Sparse
 from ..tensor.sparse.arithmetic import fitting, strung
 from ..tensor.sparse.base import alias, like, made, write
 from ..tensor.core.tensor import Tensor
-from .backward import GradList, accumulate_grad, passed_by_program
+from .backward import accumulate_grad
+from .cotangents import GradList, passed_by_program
 from .saved import saved_tensors
 from .second_order import is_own_gradient, of_more
 
