@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides
+from ..engine.compile.gradient import conj
 from ..engine.half import HELD
 from . import promotion as P
 from .layout import as_operands
@@ -88,8 +89,21 @@ def _host_as_strided(x, size, stride, offset, base):
     return np.lib.stride_tricks.as_strided(flat[offset:], size, [s * x.itemsize for s in stride], writeable=False)
 
 
+def _back_as_strided(inst, ct, size, stride, offset, base):
+    """What reaches a place in memory goes to the elements there in equal parts."""
+    m = inst.in_metas[0]
+    g = conj(jax.vjp(lambda x: inst.fn(x)[0], jnp.zeros(m.shape, m.dtype))[1](conj(ct))[0])
+    if base.dense or not m.numel:
+        return g
+    places, counts = np.unique(places_of(base.shape, base.strides, 0), return_inverse=True, return_counts=True)[1:]
+    if counts.max() == 1:
+        return g
+    places = places.reshape(m.shape)
+    return (jnp.zeros(counts.shape, m.dtype).at[places].add(g) / counts.astype(g.real.dtype))[places]
+
+
 as_strided = ViewOp("as_strided", _get_as_strided, lambda m, size, stride, offset, base: (size, m.dtype, stride),
-                    _put_as_strided, _host_as_strided, coincide=True, lie=as_operands)
+                    _put_as_strided, _host_as_strided, _back_as_strided, coincide=True, lie=as_operands)
 
 
 def constant_of_nothing(inst):

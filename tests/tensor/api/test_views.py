@@ -234,3 +234,13 @@ def test_an_empty_window_reaches_nowhere():
     (torch.ones(2, 3, 4, 5).permute(1, 0, 3, 2)[:, :, ::2], (12, 36, 1, 3))])
 def test_a_copy_on_another_device_is_dense(x, strides):
     assert x.to("meta").stride() == strides
+
+
+def test_elements_that_are_one_in_memory_share_the_gradient_of_a_window():
+    v = torch.tensor([-0.5, 1.0], requires_grad=True)
+    for make, expected in ((lambda x: x.expand(2, 2), [[0.5, 1.0], [0.5, 1.0]]), (lambda x: x.expand(4, 2).t(), [[0.25] * 4, [0.5] * 4])):
+        w = make(v)
+        w.retain_grad()
+        (w.as_strided((2,), (1,)) * torch.tensor([1.0, 2.0])).sum().backward()
+        assert w.grad.tolist() == expected
+    assert v.grad.tolist() == [2.0, 4.0]
