@@ -145,6 +145,9 @@ def test_results_whose_cotangents_alone_make_no_gradient():
     assert _grads(lambda x: torch.linalg.slogdet(x)[0], torch.eye(2)) == [None]
     assert _grads(lambda x: torch.native_group_norm(x, None, None, 1, 2, 1, 1, 1e-5)[1].sum(), torch.ones(1, 2, 1)) == [None]
     assert _grads(lambda x, y: torch.linalg.lstsq(x, y)[1].sum(), torch.eye(2), torch.ones(2, 1)) == [None, None]
+    x = torch.tensor([[[0., 2.], [4., 6.]]], requires_grad=True)
+    _, mean, scale = torch.native_group_norm(x, None, None, 1, 2, 2, 1, 0.)
+    assert torch.autograd.grad(4 * mean.sum() + 0 * scale.sum(), x)[0].tolist() == [[[1., 1.], [1., 1.]]]       # both together do
 
 
 @pytest.mark.parametrize("f", [lambda x: torch.linalg.eigh(x)[1], lambda x: torch.linalg.eig(x)[1].real, lambda x: torch.linalg.svd(x)[0],

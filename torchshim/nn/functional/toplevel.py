@@ -13,7 +13,7 @@ from ...ops.nn import softmax as softmax_ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make, type_name
 from ...tensor.api.picking import in_range
-from ...tensor.api.undefined import undefined
+from ...tensor.api.undefined import together
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import TensorBase, tangent_of
 from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
@@ -260,8 +260,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """(group_norm, mean, 1 / standard deviation), the last two for each of the N x group groups."""
     out = group_norm(input, group, weight, bias, eps)
-    moments = _moments(input.detach().reshape(N, group, C // group * HxW), 2, eps, weight)
-    return out, *[undefined(m, (input, weight, bias), "NativeGroupNormBackward0", None) for m in moments]
+    return out, *together(_moments(input.reshape(N, group, C // group * HxW), 2, eps, weight), "NativeGroupNormBackward0")
 
 
 @function(method=False, out=True)
