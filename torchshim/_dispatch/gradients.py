@@ -9,7 +9,6 @@ from .. import Tensor
 from ..autograd.cotangents import GradTensors
 from ..autograd.function import FunctionNode
 from ..autograd.grad_mode import grad_mode
-from ..autograd.grad_ops import zeros_value
 from ..autograd.saved import RELEASED, written_error
 from ..autograd.second_order import of_part
 from ..engine import context, record
@@ -174,23 +173,13 @@ def _fitted(g, m):
 
 
 # -- walks -----------------------------------------------------------------------------------------------------------------
-class GradDispatch:
+class GradDispatch(GradTensors):
     """Arithmetic on cotangents as tensors of any class, by operators that are dispatched."""
     graph = narrow = False
 
     @staticmethod
     def add(a, b):
         return do("add.Tensor", a, b)
-
-    @staticmethod
-    def zeros(meta):
-        return wrap(zeros_value(meta))
-
-    @staticmethod
-    def tensor(g):
-        return g
-
-    back = tensor
 
     @classmethod
     def vjp(cls, node, saved, cts, part=None):
@@ -208,10 +197,6 @@ class GradDispatch:
         if state().stack or dispatches(type(g)):
             raise NotImplementedError("torchshim: the backward of a write into a view under __torch_dispatch__")
         return GradTensors.slice(g, steps)
-
-    @staticmethod
-    def put(g, steps, part):
-        return GradTensors.put(g, steps, part)
 
     @classmethod
     def accumulate(cls, leaf, g):

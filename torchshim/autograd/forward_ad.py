@@ -428,7 +428,8 @@ def _laid_as(tensor, tangent):
     bits = tensor.is_conj(), tensor.is_neg()
     size = memory_of(tensor) // m.dtype.itemsize
     if ((not m.numel or all([n < 2 or a == b for n, a, b in zip(m.shape, m.strides, t.strides)])
-         and offset_of(tensor) == offset_of(tangent)) and bits == (tangent.is_conj(), tangent.is_neg()) and size == memory_of(tangent) // t.dtype.itemsize):
+         and offset_of(tensor) == offset_of(tangent)) and bits == (tangent.is_conj(), tangent.is_neg())
+            and size == memory_of(tangent) // t.dtype.itemsize):
         return tangent
     with _plainly():
         whole = FUNCTIONS["zeros"](size, dtype=tangent.dtype, device=tangent.device)

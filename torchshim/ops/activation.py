@@ -43,7 +43,8 @@ def _as_operand(inst, self, *numbers):
 
 
 @op("relu6(Tensor self) -> Tensor", strides=_as_operand, grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method",
-    functional="inplace", **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),), by_out="hardtanh")
+    functional="inplace", **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"),
+    rule=(lambda out, x: ~((x <= 0) | (x >= 6)),), by_out="hardtanh")
 def relu6(self):
     """x between 0 and 6."""
     return jnp.minimum(6, jnp.maximum(0, self))           # in this order a zero keeps its sign
