@@ -5,6 +5,7 @@ import pytest
 jax.config.update("jax_num_cpu_devices", 3)    # two of them stand in for GPUs, see second_device.py
 
 from torchshim.engine.compile import cost  # noqa: E402
+from torchshim.tensor.core import settings  # noqa: E402
 
 from . import second_device  # noqa: E402
 
@@ -27,3 +28,9 @@ def begins_recording():
     """What a test computes at once, and what it records, does not depend on the tests before it."""
     from torchshim.engine import context
     context.record_all()
+
+
+@pytest.fixture(autouse=True)
+def warns_anew():
+    """What warns once in a process warns once in each test, whichever test of the process came first."""
+    settings._said.clear()

@@ -169,7 +169,6 @@ def test_checks_of_sparse_parts_are_a_switch_and_told_of_once():
     from torchshim.tensor.core import settings
     checks, at, ones = torch.sparse.check_sparse_tensor_invariants, torch.tensor([[0, 5], [1, 0]]), torch.ones(2)
     before, settings.sparse_checks = settings.sparse_checks, None
-    settings._said.clear()
     try:
         with pytest.warns(UserWarning, match="Sparse invariant checks are implicitly disabled") as told:
             torch.sparse_coo_tensor(at, ones, (2, 2))

@@ -108,8 +108,6 @@ def test_a_scalar_from_what_requires_grad_is_told_once():
 
 
 def test_a_list_of_arrays_is_told_once():
-    from torchshim.tensor.core import settings
-    settings._said.clear()
     with pytest.warns(UserWarning, match="list of numpy.ndarrays is extremely slow") as told:
         torch.tensor([np.ones(2)])
         torch.as_tensor([np.ones(2)])
