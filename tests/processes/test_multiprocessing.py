@@ -40,8 +40,16 @@ def test_errors():
 
 
 def test_hogwild():
+    """Between the look at a parameter and its new value others may write: no process loses what another one adds."""
     torch.manual_seed(0)
-    model = torch.nn.Linear(2, 1)
-    model.share_memory()
-    mp.spawn(programs.train, (model,), nprocs=2)
-    assert abs(model(torch.ones(1, 2)).item() - 3) < 0.05
+    model, numbers, trained = torch.nn.Linear(3, 2), [torch.zeros(4) for _ in range(6)], torch.nn.Linear(2, 1)
+    for p in model.parameters():
+        torch.nn.init.zeros_(p)
+    for m in (model, trained):
+        m.share_memory()
+    for t in numbers:
+        t.share_memory_()
+    mp.spawn(programs.count, (mp.get_context("spawn").Barrier(2), model, numbers, trained), nprocs=2)
+    assert model.weight.tolist() == [[200] * 3] * 2 and model.bias.tolist() == [200] * 2
+    assert [t.tolist() for t in numbers] == [[200] * 4] * 6
+    assert abs(trained(torch.ones(1, 2)).item() - 3) < 0.05

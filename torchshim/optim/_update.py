@@ -207,7 +207,7 @@ class Update(Operator):
     def __call__(self, params, grads, states, numbers, flags):
         """Run on tensors: parameters and states are written in place; new states are returned."""
         if writers.several and writers.free():
-            with writers.hold():
+            with writers.hold([*params, *[s for group in states for s in group]]):
                 return self(params, grads, states, numbers, flags)
         n = len(params)
         given = [*params, *grads, *[s for group in states for s in group]]

@@ -14,10 +14,12 @@ steppers = weakref.WeakSet()   # optimizers: while one lives, steps end with its
 
 class Writers:
     """The threads that record. While there are `several`, each holds the lock from its look at memory that it changes to the change:
-    a tensor that others see would lose what they write meanwhile. Who holds it already does not ask for it again."""
+    a tensor that others see would lose what they write meanwhile. Who holds it already does not ask for it again.
+
+    Where processes share memory there are several, too: `across(tensors)` is then the block in which no other process writes to those."""
 
     def __init__(self):
-        self.several, self.holder = False, None
+        self.several, self.holder, self.across = False, None, None
         self.lock, self._alive = threading.RLock(), set()
 
     def free(self):
@@ -25,13 +27,22 @@ class Writers:
         return self.several and self.holder != threading.get_ident()
 
     @contextlib.contextmanager
-    def hold(self):
+    def hold(self, tensors=()):
+        """A block in which no other thread writes, nor another process to `tensors`."""
         with self.lock:
             before, self.holder = self.holder, threading.get_ident()
             try:
-                yield
+                if self.across is None or not tensors:
+                    yield
+                else:
+                    with self.across(tensors):
+                        yield
             finally:
                 self.holder = before
+
+    def share(self, across):
+        """From now on other processes may write what this one does."""
+        self.across, self.several = across, True
 
     def count(self):
         """An object that a thread has as long as it lives."""
@@ -40,18 +51,18 @@ class Writers:
     def in_child(self):
         """After a fork there is one thread, and whoever held the lock is not there."""
         self._alive.intersection_update([threading.get_ident()])
-        self.several, self.holder, self.lock = False, None, threading.RLock()
+        self.several, self.holder, self.lock = self.across is not None, None, threading.RLock()
 
 
 class _Alive:
     def __init__(self, alive):
         self.alive, self.thread = alive, threading.get_ident()
         alive.add(self.thread)
-        writers.several = len(alive) > 1
+        writers.several = len(alive) > 1 or writers.across is not None
 
     def __del__(self):
         self.alive.discard(self.thread)
-        writers.several = len(self.alive) > 1
+        writers.several = len(self.alive) > 1 or writers.across is not None
 
 
 writers = Writers()

@@ -1,16 +1,18 @@
 """Storages that several processes share: their memory lies in a file without a name, which all of them map.
 
 Such a storage is one that NumPy can see (see host.py): each write goes to the memory at once, each read takes what is there.
+From that read to the write a process has the memory for itself: what another adds meanwhile would be lost, and computing takes long.
 """
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import weakref
 
 import numpy as np
 
-from ...engine import array_of, borrowed, meta_of, present, value_of
+from ...engine import array_of, borrowed, context, meta_of, present, value_of, writers
 from .device import to_jax
 from .dispatch import wrap
 from .host import hosted
@@ -36,6 +38,28 @@ def _keep(st, fd, array):
     _shared[st] = File(fd), array
     about = os.fstat(fd)
     _known[about.st_dev, about.st_ino] = st
+    writers.share(_alone)
+
+
+@contextlib.contextmanager
+def _alone(tensors):
+    """A block in which no other process writes to those of `tensors` that are shared. What was recorded is computed before."""
+    files = {t._ts_st: _shared[t._ts_st][0].fd for t in tensors if t._ts_st in _shared}
+    if not files:
+        yield
+        return
+    import fcntl                               # here: it is there where such files are
+    context.trace.flush(raise_failure=False)
+    fds = [fd for _, fd in sorted([(os.fstat(fd).st_ino, fd) for fd in files.values()])]       # all processes in the same order
+    held = []
+    try:
+        for fd in fds:
+            fcntl.lockf(fd, fcntl.LOCK_EX)
+            held.append(fd)
+        yield
+    finally:
+        for fd in held:
+            fcntl.lockf(fd, fcntl.LOCK_UN)
 
 
 def is_shared(t):

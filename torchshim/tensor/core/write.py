@@ -53,7 +53,7 @@ def set_value(t, value):
 def write(t, value):
     """Make `value` what `t` holds; every tensor on its storage sees it. Its history stays what it was."""
     if writers.several and writers.free():
-        with writers.hold():
+        with writers.hold((t,)):
             return write(t, value)
     st, vw = t._ts_st, t._ts_view
     if st.version != st.version:
@@ -92,7 +92,7 @@ def rewrite(t, value, node):
     """`write` of what `node` made; None: of what has no gradient. The value and the history change together: whatever comes between two
     bytecodes finds both or neither, since no call stands between the first of these assignments and the last."""
     if writers.several and writers.free():
-        with writers.hold():
+        with writers.hold((t,)):
             return rewrite(t, value, node)
     st, vw = t._ts_st, t._ts_view
     if st.version != st.version:
@@ -140,7 +140,7 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
     """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed. layout and numbers:
     see ops.views.slice_put."""
     if writers.several and writers.free():
-        with writers.hold():
+        with writers.hold((t,)):
             return put_slice_any(t, value, layout, nums, kinds)
     if "transform" in context.modes and _captured is not None:
         _captured(t, SLICE_PUT, () if value is None else (value,), 0)
@@ -157,7 +157,7 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
 def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`."""
     if writers.several and writers.free():
-        with writers.hold():
+        with writers.hold(tensors[:1]):
             return apply_inplace(op, tensors, layout, nums, kinds, overlap)
     t = tensors[0]
     if "transform" in context.modes and _captured is not None:
