@@ -92,3 +92,40 @@ def test_hooks_of_nodes_see_those_gradients_alone_that_lead_to_what_is_asked_for
             else:
                 torch.autograd.grad(y.sum(), ends, create_graph=create_graph)
             assert told == ([] if wanted == "y" and not accumulate else [seen])
+
+
+def _hooked(turn, removed, then=None):
+    seen = []
+    y = torch.ones(2, 2, requires_grad=True) * 1
+    handle = y.register_hook(lambda g: seen.append(("first", list(g.shape))))
+    if removed:
+        handle.remove()
+    turn(y)
+    if then is not None:
+        then(y)
+    y.register_hook(lambda g: seen.append(("later", list(g.shape))))
+    y.sum().backward()
+    return seen
+
+
+def test_a_tensor_turned_in_place_adds_later_hooks_to_those_of_before():
+    turns = (lambda y: y.t_(), lambda y: y.unsqueeze_(0), lambda y: y.squeeze_(), lambda y: y.as_strided_((2,), (1,)))
+    for turn in turns:
+        assert _hooked(turn, False) == [("first", [2, 2]), ("later", [2, 2])]
+        assert _hooked(turn, True) == [("later", [2, 2])]
+    assert _hooked(turns[0], False, turns[1]) == [("first", [2, 2]), ("later", [2, 2])]
+    # what is written begins anew
+    assert _hooked(turns[1], False, lambda y: y.mul_(2)) == [("later", [1, 2, 2]), ("first", [2, 2])]
+    assert _hooked(lambda y: y.mul_(2), False, turns[1]) == [("later", [1, 2, 2]), ("first", [2, 2])]
+    assert _hooked(lambda y: y.detach_().requires_grad_(), False) == [("first", [2, 2]), ("later", [2, 2])]
+
+
+def test_a_root_that_leads_nowhere_tells_its_hooks_each_time():
+    seen, x = [], torch.ones(3, requires_grad=True)
+    for _ in range(4):
+        y, v = (x * x).sin(), torch.ones(3, requires_grad=True)
+        y.register_hook(lambda g: seen.append(g.tolist()))
+        assert torch.autograd.grad(y, v, torch.ones(3), allow_unused=True) == (None,)
+    assert len(seen) == 4
+    y.squeeze_()                               # its hooks are not the root's any more
+    assert torch.autograd.grad(y, v, torch.ones(3), allow_unused=True) == (None,) and len(seen) == 4

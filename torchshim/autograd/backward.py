@@ -139,6 +139,7 @@ class _Walk:
                 asked = i in wanted
                 if not asked and not needed.get(i):
                     self.passed_by(target, box)
+                    log = None
                     continue
             if not isinstance(target, Node):
                 if 0 in box:
@@ -246,6 +247,8 @@ class _Walk:
 
     def passed_by(self, root, box):
         """A root that leads to no input: only what belongs to its tensors happens."""
+        if self.log is not None:               # a replay would not look whether it has hooks
+            self.log.ok, self.log = False, None
         if isinstance(root, Node):
             if root._ts_extra is not None:
                 node_hooks.tensor_hooks(box, self.mode, root._ts_extra)

@@ -10,8 +10,9 @@ from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.overriding import plainly
-from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence, unversioned
+from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, sequence, unversioned
 from ..tensor.core.handle import edge, log_grad, read, version
+from ..tensor.core.hooks import retain_too
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import tensor_on

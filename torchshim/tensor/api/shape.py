@@ -16,9 +16,10 @@ from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSO
 from .bind import FUNCTIONS, PACKED, UNSET, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply1, wrap
 from ..core.dtype import dtype as torch_dtype, int64
-from ..core.graph import Node, begin_anew, retain_instead
+from ..core.graph import Node, begin_anew
 from ..core.growing import move, others_with, storage_objects
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
+from ..core.hooks import retain_instead
 from ..core.tensor import tensor_from
 from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for, suggested
 from ..core.storage import Storage, note_history

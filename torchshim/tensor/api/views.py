@@ -20,6 +20,7 @@ from ..core.dispatch import Tensor
 from ..core.dtype import FROM_NP, dtype as torch_dtype, np_dtype
 from ..core import graph
 from ..core.graph import loosen_shapes, node_class
+from ..core.hooks import hooks_stay
 from ..core.handle import edge, log_edge, meta, offset_of, refusal, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
 from ..core.storage import ELSEWHERE, note_history
@@ -588,7 +589,8 @@ def become(self, y):
     note_history(self)
     self._ts_view = new
     if self._ts_edge is not None and context.grad:
-        self._ts_edge = y._ts_edge
+        before, self._ts_edge = self._ts_edge, y._ts_edge
+        hooks_stay(self, before)
     bump_version(self)
     if y._ts_edge is not None and (old is None or old.base is None):       # what is turned through a view keeps its own writer
         self._ts_st.writer = type(y._ts_edge).__name__

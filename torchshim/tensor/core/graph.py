@@ -592,24 +592,3 @@ def guard_view(node, e):
     is still there."""
     if e.__class__ is not tuple and isinstance(e, Node):
         node._ts_guard[-1] = (*node._ts_guard[-1][:6], weakref.ref(e))
-
-
-def retain_too(t, e, node):
-    """A tensor that retains its gradient is written in place: `node`, what it will be, retains it for it. Returns where the edge `e` tells
-    so until then, to be taken out there: (dict or None, key)."""
-    old, nr = e if e.__class__ is tuple else (e, 0)
-    if isinstance(old, Node) and old._ts_extra is not None and old._ts_extra.retain:
-        ref = old._ts_extra.retain.get(nr)
-        if ref is not None and ref() is t:
-            if node is not None:
-                x = node._ts_more()
-                x.retain = {0: ref}
-            return old._ts_extra.retain, nr
-    return None, 0
-
-
-def retain_instead(t, e, node):
-    """A tensor that retains its gradient gets another history: `node` retains it, and what the edge `e` leads to does no more."""
-    retained, nr = retain_too(t, e, node)
-    if retained is not None:
-        del retained[nr]

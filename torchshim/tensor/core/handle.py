@@ -12,7 +12,8 @@ from ...engine.direct import SMALL
 from ...ops.memory_views import NO_WINDOWS, as_strided as AS_STRIDED
 from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
 from . import graph
-from .graph import Node, retain_instead
+from .graph import Node
+from .hooks import retain_instead
 from .host import HostStorage, part
 from .moving import moving
 from .storage import Get, SharedCount, read_steps, split_steps

@@ -19,6 +19,7 @@ from .dtype import FROM_NP
 from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere,
                     leaf_with_tangent, loosen_shapes, meet_inference, tangent_alone)
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
+from .hooks import hooks_at
 from . import overriding
 from .overriding import disabled_torch_function_impl, of_class
 from .size import Size, size_of
@@ -33,11 +34,12 @@ _IN_TRANSFORM = ("You are attempting to call {} inside of a function being trans
 
 
 class Extra:
-    """What few tensors have: a gradient, hooks, a version of their own, a name; whether edges lead to a view without history."""
-    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag", "led")
+    """What few tensors have: a gradient, hooks, a version of their own, a name; whether edges lead to a view without history. `later`: see
+    `hooks_stay`."""
+    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag", "led", "later")
 
     def __init__(self):
-        self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = self.led = None
+        self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = self.led = self.later = None
 
 
 class _TensorMeta(type):
@@ -411,6 +413,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if self._ts_edge is not None and self._ts_edge is not True:
             storage.note_history(self)
             self._ts_st.gen += 1                  # what was saved before is looked at again
+            hooks = hooks_at(self._ts_edge, self._ts_extra)
+            if hooks is not None or self._ts_extra is not None:
+                self._ts_more().hooks = hooks     # those of the leaf that it may become
         self._ts_edge = None
         return self
 
@@ -477,10 +482,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if e is self:
             return add_hook(self._ts_more(), "hooks", hook)
-        node, nr = e if e.__class__ is tuple else (e, 0)
-        x = node._ts_more()
-        x.tensor_hooks = x.tensor_hooks or {}
-        hooks = x.tensor_hooks.setdefault(nr, OrderedDict())
+        hooks = hooks_at(e, self._ts_extra)
+        if hooks is None:
+            node, nr = e if e.__class__ is tuple else (e, 0)
+            x = node._ts_more()
+            x.tensor_hooks = x.tensor_hooks or {}
+            hooks = x.tensor_hooks[nr] = OrderedDict()
         handle = RemovableHandle(hooks)
         hooks[handle.id] = hook
         return handle

@@ -9,9 +9,10 @@ import numpy as np
 from ...engine import array_of, context, present, record, writers
 from ...ops.views import slice_put as SLICE_PUT
 from . import graph
-from .graph import ForwardOnly, Node, OwnVersion, forward_only, guard_output, guard_view, retain_too, sequence
+from .graph import ForwardOnly, Node, OwnVersion, forward_only, guard_output, guard_view, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
 from .in_turn import in_turn, waves
+from .hooks import retain_too
 from .host import HostStorage, store_changed, writable_part
 from .moving import moving
 from .storage import log_write, note_history, write_steps
