@@ -10,7 +10,7 @@ LAYERS = {"engine": 0, "ops": 1, "tensor": 2, "interop": 2, "autograd": 3, "rand
 TOP = 4
 #: Methods of Tensor that start what lies above it; they import it when they are called.
 UPWARDS = {("tensor/core/tensor.py", "autograd"), ("tensor/core/tensor.py", "_tensor"), ("tensor/core/tensor.py", "overrides"),
-           ("tensor/api/overloads.py", "overrides"), ("autograd/gradcheck.py", "func")}
+           ("tensor/api/overloads.py", "overrides"), ("autograd/batched.py", "func")}
 
 
 def imports(path):

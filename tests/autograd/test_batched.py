@@ -100,3 +100,95 @@ def test_rows_of_gradients_have_the_history_that_one_has(f, name):
     y = f(x)
     g, = torch.autograd.grad(y, x, torch.ones(2, *y.shape, dtype=y.dtype), is_grads_batched=True, create_graph=True)
     assert (g.grad_fn and g.grad_fn.name()) == name and g.shape == (2, 2)
+
+
+X = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+ROWS = torch.eye(3)
+
+
+def _rows_with(hook=None, pre=None, post=None, **options):
+    y = (X * X).sin()
+    for given, register in ((hook, y.register_hook), (pre, y.grad_fn.register_prehook), (post, y.grad_fn.register_hook)):
+        if given is not None:
+            register(given)
+    return torch.autograd.grad(y, X, ROWS, is_grads_batched=True, **options)[0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_are_called_once_and_see_an_example(create_graph):
+    calls, plain = [], _rows_with()
+
+    def noting(change):
+        return lambda *gs: calls.append([tuple(g.shape) for g in (gs[0] if isinstance(gs[0], tuple) else gs)]) or change(gs[0])
+    made = [_rows_with(hook=noting(lambda g: g * 2), create_graph=create_graph),
+            _rows_with(pre=noting(lambda gs: (gs[0] * 2,)), create_graph=create_graph),
+            _rows_with(post=lambda made, given: noting(lambda gs: (gs[0] * 2,))(made), create_graph=create_graph)]
+    assert all([torch.equal(m.detach(), plain * 2) for m in made]) and calls == [[(3,)]] * 3
+    const = _rows_with(hook=lambda g: torch.ones(3), create_graph=create_graph)
+    assert torch.equal(const.detach(), plain.diagonal().expand(3, 3))
+    _rows_with(hook=lambda g: calls.append(g.norm().shape), create_graph=create_graph)
+    assert calls[3:] == [()]
+
+
+@pytest.mark.parametrize("look, text", [
+    (lambda g: g.sum().item(), "Batching rule not implemented for aten::item. We could not generate a fallback."),
+    (lambda g: bool(g.sum() > 0), "Batching rule not implemented for aten::is_nonzero. We could not generate a fallback."),
+    (repr, "Batching rule not implemented for aten::is_nonzero. We could not generate a fallback."),
+    (lambda g: g.detach(), "Batching rule not implemented for aten::detach; the fallback path doesn't work on out= or view ops."),
+    (lambda g: g.tolist(), "Cannot access data pointer of Tensor that doesn't have storage"),
+    (lambda g: torch.equal(g, g), "Batching rule not implemented for aten::equal. We could not generate a fallback."),
+    (torch.rand_like, "vmap: We do not yet support calling random operations inside of vmap"),
+    (lambda g: torch.zeros(3).add_(g), r"vmap: aten::add_\(self, \*extra_args\) is not possible because there exists a Tensor `other`"),
+    (lambda g: g.sum(), "has changed the size of value"), (lambda g: g.double(), "has changed the type of value")])
+def test_what_a_hook_may_not_ask_of_a_batch(look, text):
+    calls = []
+    with pytest.raises(RuntimeError, match=text):
+        _rows_with(hook=lambda g: calls.append(1) or look(g))
+    assert calls == [1]
+
+
+def test_vectorized_jacobians_call_hooks_custom_functions_and_unpacking_once():
+    calls = []
+
+    def noted(x):
+        y = x * x
+        y.register_hook(lambda g: calls.append(tuple(g.shape)))
+        return y.sin(), y.sum()
+    many = functional.jacobian(noted, X.detach(), vectorize=True)
+    assert calls == [(3,)] and [m.shape for m in many] == [(3, 3), (3,)] and many[1].tolist() == [2, 4, 6]
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            calls.append(tuple(g.shape))
+            return 2 * g * ctx.saved_tensors[0]
+    assert functional.jacobian(Square.apply, X.detach(), vectorize=True).tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    assert calls == [(3,)] * 2
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: calls.append("unpacked") or t):
+        y = X.exp()
+    torch.autograd.grad(y, X, ROWS, is_grads_batched=True)
+    assert calls[2:] == ["unpacked"]
+
+
+def test_hooks_on_several_gradients_see_one_batch():
+    seen, a, b = [], X * 2, X * 3
+    torch.autograd.graph.register_multi_grad_hook((a, b), lambda gs: seen.append([g.shape for g in gs] + [(gs[0] * gs[1]).shape]))
+    g, = torch.autograd.grad(a * b, X, ROWS, is_grads_batched=True)
+    assert seen == [[(3,)] * 3] and g.tolist() == [[12, 0, 0], [0, 24, 0], [0, 0, 36]]
+
+
+def test_a_transform_prints_the_batch_that_a_hook_sees(capsys):
+    def f(x):
+        y = x * x
+        y.register_hook(print)
+        return y * 2
+    torch.func.jacrev(f)(torch.ones(2))
+    torch.func.vmap(lambda x: print(x * 2) or x)(torch.ones(2))
+    assert capsys.readouterr().out.splitlines() == [
+        "BatchedTensor(lvl=1, bdim=0, value=", "    tensor([[2., 0.],", "            [0., 2.]])", ")",
+        "BatchedTensor(lvl=1, bdim=0, value=", "    tensor([2., 2.])", ")"]

@@ -12,9 +12,9 @@ from ..tensor.core.handle import edge
 from ..tensor.core.overriding import settle
 from ..tensor.core.settings import warn_once
 from ..tensor.core.tensor import Tensor
-from . import backward as _backward_module
+from . import anomaly_mode, backward as _backward_module
 from .backward import end_of, make_cts, run
-from .batched import row_gradients
+from .batched import row_gradients, walked_once
 from .grad_ops import ones_value, zeros_value
 from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, is_multithreading_enabled, no_grad,
                     set_grad_enabled, set_multithreading_enabled)
@@ -206,8 +206,10 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
     n, rows = sizes[0], None
     if None not in gs:
         _roots(outputs)
-        rows = row_gradients(outputs, [_input_edge(t) for t in inputs], [g.to(o.dtype) for g, o in zip(gs, outputs)], create_graph,
-                             retain_graph)
+        gs = [g.to(o.dtype) for g, o in zip(gs, outputs)]
+        rows = row_gradients(outputs, [_input_edge(t) for t in inputs], gs, create_graph, retain_graph, True)
+        if rows is None and not anomaly_mode.on and "forward AD" not in context.modes:
+            rows = walked_once(lambda cts: grad(outputs, inputs, cts, retain_graph, create_graph, True, True), gs)
     if rows is None:
         each = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], retain_graph or i < n - 1, create_graph, True, True)
                 for i in range(n)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..engine import Batched, context, meta_of, record, row_of
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node
-from ..tensor.core.handle import edge, meta, read
+from ..tensor.core.handle import TensorBase, edge, meta, read
 from ..tensor.core.storage import Get, Put, split_steps
 from ..tensor.core.write import CopySlices
 from . import anomaly_mode
@@ -21,6 +21,21 @@ class GradRows:
 
     def __init__(self, n):
         self.n = n
+
+    tensor, back = staticmethod(wrap), staticmethod(read)
+
+    def hooked(self, box, run):
+        """Hooks run once and see one example of the batch."""
+        keys, made = list(box), []
+        if not keys:
+            return run({})
+
+        def examples(ts):
+            found = run(dict(zip(keys, ts)))
+            made[:] = found
+            return list(found.values())
+        rows = walked_once(examples, [self.tensor(g) for g in box.values()])
+        return {k: self.back(t) for k, t in zip(made, rows)}
 
     def record(self, op, vals, mapped, nums=(), kinds=""):
         r = record(context, Batched.of(op, mapped), (), vals, nums, kinds)[0]
@@ -49,6 +64,12 @@ class GradRowTensors(GradRows):
     """The same on tensors: the rows can be differentiated."""
     graph = narrow = True
 
+    @staticmethod
+    def tensor(g):
+        return g
+
+    back = tensor
+
     def record(self, op, tensors, mapped, nums=(), kinds=""):
         r = apply(Batched.of(op, mapped), tensors, (), nums, kinds)
         return list(r) if r.__class__ is tuple else [r]
@@ -69,11 +90,12 @@ class GradRowTensors(GradRows):
         return made
 
 
-def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
+def row_gradients(outs, edges, cts, create_graph, retain_graph=True, hooked=False):
     """For each edge d(sum of cts * outs) / d edge as a tensor with the rows of `cts` first, None where nothing leads there. Returns None
-    for all of it where a part of the graph wants to see one cotangent at a time: hooks, custom functions."""
+    for all of it where a part of the graph wants to see one cotangent at a time: custom functions, and hooks, unless these are to be
+    `hooked`."""
     roots = [edge(o) for o in outs]
-    if anomaly_mode.on or "forward AD" in context.modes or not _plain(roots, edges):
+    if anomaly_mode.on or "forward AD" in context.modes or not _plain(roots, edges, hooked):
         return None
     n = cts[0].shape[0]
     mode = GradRowTensors(n) if create_graph else GradRows(n)
@@ -83,23 +105,47 @@ def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
     return [g if g is None or create_graph else wrap(g) for g in got]
 
 
-def _plain(roots, edges):
-    """Whether all that leads from the roots to the edges are nodes of recorded operators that nobody watches."""
+def _plain(roots, edges, hooked):
+    """Whether all that leads from the roots to the edges are nodes of recorded operators, which nobody watches unless that is allowed."""
     order, needed, *_ = _reach(roots, edges)
+    if hooked and any([_together(t) for t in order]):
+        return False
     ends = {id(end_of(e)[0]) for e in (*edges, *roots)}
     for t in order:
         if id(t) not in needed and id(t) not in ends:
             continue                           # nothing happens there; hooks of roots run all the same
         if not isinstance(t, Node) or t.__class__ is AccumulateGrad:
             x = (t.variable if t.__class__ is AccumulateGrad else t)._ts_extra
-            if x is not None and x.hooks:
+            if x is not None and x.hooks and not hooked:
                 return False
-        elif t._ts_extra is not None or needed.get(id(t)) and not _recorded(t):
+        elif t._ts_extra is not None and not hooked or needed.get(id(t)) and not _recorded(t):
             return False
     return True
+
+
+def _together(t):
+    """Whether a hook on a node or leaf goes by what others were given: they have to see one batch."""
+    x = t._ts_extra
+    if x is None:
+        return False
+    by_output = [x.hooks] if isinstance(t, TensorBase) else (x.tensor_hooks or {}).values()
+    return any([hasattr(hook, "together") for hooks in by_output if hooks for hook in hooks.values()])
 
 
 def _recorded(node):
     if isinstance(node, CopySlices):
         return node.fn is None or node.fn._ts_extra is None and _recorded(node.fn)
     return node._ts_plan is not None and node._ts_custom_backward is None
+
+
+def walked_once(walk, cts):
+    """What `walk`, which makes gradients, or None, of cotangents makes of all rows of those, batched as a whole."""
+    from ..func.vmap import batched
+    there = []
+
+    def examples(ts):
+        found = walk(ts)
+        there[:] = [g is not None for g in found]
+        return [g for g in found if g is not None]
+    rows = iter(batched(examples, cts, [0] * len(cts), "old"))
+    return [next(rows) if known else None for known in there]

@@ -18,6 +18,7 @@ class GradList:
     graph, narrow = False, None                # narrow: whether nodes compute only those gradients that lead to what is asked for; None:
                                                # those whose operator refuses some
     accumulate = None                          # (leaf, gradient) -> whether it went into `leaf.grad`, where that is not done as ever
+    hooked = None                              # how hooks are run, where they are not given gradients as they are: see `batched`
 
     @staticmethod
     def add(a, b):
@@ -48,7 +49,7 @@ class GradList:
 
 class GradTensors:
     """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
-    graph, accumulate, narrow = True, None, True
+    graph, accumulate, narrow, hooked = True, None, True, None
 
     @staticmethod
     def add(a, b):

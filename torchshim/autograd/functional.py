@@ -158,13 +158,13 @@ def _grad_postprocess(inputs, create_graph):
 def _at_once(outs, xs, create_graph, vectorize):
     """The Jacobian by one backward pass per output, over all its elements; None where that does not do: torch refuses complex outputs
     element by element alone."""
-    rows = []
+    rows, blocks = [], _blocks(outs, xs, create_graph) if vectorize else None
     for o in outs:
         if o.is_complex() and not vectorize:
             return None
         got = [None] * len(xs)
         if o.requires_grad and o.numel():
-            got = row_gradients([o], [edge(x) for x in xs], [_basis(o.detach())], create_graph)
+            got = blocks.pop(0) if vectorize else row_gradients([o], [edge(x) for x in xs], [_basis(o.detach())], create_graph)
         if got is None:
             return None
         if not vectorize:                      # torch puts its rows together one by one
@@ -172,6 +172,18 @@ def _at_once(outs, xs, create_graph, vectorize):
         rows.append([(zeros((o.numel(), *x.shape), dtype=x.dtype, device=x.device) if g is None else g).reshape((*o.shape, *x.shape))
                      for g, x in zip(got, xs)])
     return rows
+
+
+def _blocks(outs, xs, create_graph):
+    """For each output that has a gradient those of `xs`, a row for each of its elements: all by one walk, in which hooks run once."""
+    live = [o for o in outs if o.requires_grad and o.numel()]
+    if not live:
+        return []
+    sizes = [o.numel() for o in live]
+    cts = [b.reshape((-1, *o.shape)) for b, o in zip(_construct_standard_basis_for([o.detach() for o in live], sizes), live)]
+    made = _grad(live, xs, cts, create_graph=create_graph, retain_graph=True, allow_unused=True, is_grads_batched=True)
+    parts = [[None] * len(live) if g is None else g.split(sizes) if len(live) > 1 else [g] for g in made]
+    return [list(block) for block in zip(*parts)]
 
 
 def _reads_others(outs, xs):

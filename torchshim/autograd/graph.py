@@ -331,6 +331,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             if left == 1:
                 del got[task]
                 fn(grads)
+        hook.together = True
         return hook
     return _MultiHandle([t.register_hook(hook_of(k)) for k, t in enumerate(tensors)])
 

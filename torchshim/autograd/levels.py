@@ -9,6 +9,7 @@ import textwrap
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.custom_batching import custom_vmap
 
 from ..engine import TRACED, context
@@ -68,6 +69,12 @@ _UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible becau
               "framework, please file a bug report instead.")
 
 
+_UNBATCHED_BY_OLD = ("vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
+                     "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over at level 1. Please "
+                     "try to use out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, "
+                     "please file a bug report instead.")
+
+
 def _check_captured(t, op, tensors, needs):
     """torch's refusals to write in place what a function that is transformed did not make itself. A vmap asks only what it batches; what
     it does not mind, the levels below it are asked."""
@@ -80,6 +87,9 @@ def _check_captured(t, op, tensors, needs):
             return
         if level.kind == "vmap" and not is_traced(t) and any([is_traced(x) for x in tensors]):
             shape = list(t.shape)
+            if level.randomness == "old":
+                name = f"aten::{_aten(op, tensors).partition('.')[0]}"
+                raise RuntimeError(_UNBATCHED_BY_OLD.format(name))
             raise RuntimeError(_UNBATCHED if _aten(op, tensors) in ("copy_", "index_put_") else
                                f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
         if getattr(v, "level", 0) >= n:
@@ -206,9 +216,21 @@ def rebatched(ts, level):
         return [from_jax(x, meta(t).device) for x, t in zip(put(to_jax(level.ins[0])), ts)]
 
 
+UNDETACHABLE = "Batching rule not implemented for aten::detach; the fallback path doesn't work on out= or view ops."
+
+
+def refuse_detaching(t):
+    """torch's refusal of a tensor that is batched by the vmap which knows of no transforms."""
+    if levels()[-1].randomness == "old" and is_traced(t):
+        raise RuntimeError(UNDETACHABLE)
+
+
 def shown(t, text, found=None):
     """repr of a tensor that transforms are at work on; `text` is that of a tensor that none knows."""
     found = levels() if found is None else found
+    if found and found[-1].randomness == "old" and is_traced(t):          # which it formats number by number
+        raise RuntimeError("Batching rule not implemented for aten::is_nonzero. We could not generate a fallback."
+                           if t.is_floating_point() or t.is_complex() else UNDETACHABLE)
     for n in range(len(found), 0, -1):
         level = found[n - 1]
         if level.kind == "grad" and leads_to(t, level.ins):
@@ -219,6 +241,8 @@ def shown(t, text, found=None):
                 batch = unbatched([t])
             if batch is not None and batch[1][0] is not None:
                 (value,), (dim,) = batch
+                if "vmap without values" in context.modes:
+                    np.asarray(to_jax(value))          # it is tried again, with values
                 return _wrapped(f"BatchedTensor(lvl={n}, bdim={dim}", shown(value, text, found[:n - 1]))
     return text(t)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from ..ops import promotion as P
 from ..tensor.core.handle import TensorBase, log_grad, meta
 from ..tensor.core.memory_format import contiguous_format
+from .levels import is_traced
 
 
 def outputs_of(node):
@@ -12,16 +13,25 @@ def outputs_of(node):
     return range(node._ts_n_outputs) if inst is None else inst.op.outputs or sorted(inst.diff_outs)
 
 
+def _shown(mode, box, run):
+    """The gradients that `run` makes of those in `box`, by their keys, which it is given as tensors."""
+    if mode.hooked is not None:
+        return mode.hooked(box, run)
+    return {k: mode.back(t) for k, t in run({k: mode.tensor(g) for k, g in box.items()}).items()}
+
+
 def before(node, box, mode, extra):
     """Prehooks: they may give other gradients of the node's outputs."""
     outputs = outputs_of(node)
-    gs = tuple([mode.tensor(box[k]) if k in box else None for k in outputs])
-    for hook in list(extra.pre.values()):
-        gs = _checked(hook, hook(gs), gs)
+
+    def run(gs):
+        gs = tuple([gs.get(k) for k in outputs])
+        for hook in list(extra.pre.values()):
+            gs = _checked(hook, hook(gs), gs)
+        return {k: g for k, g in zip(outputs, gs) if g is not None}
+    made = _shown(mode, {k: box[k] for k in outputs if k in box}, run)
     box.clear()
-    for k, g in zip(outputs, gs):
-        if g is not None:
-            box[k] = mode.back(g)
+    box.update(made)
 
 
 def tensor_hooks(box, mode, extra):
@@ -36,10 +46,19 @@ def tensor_hooks(box, mode, extra):
         for nr, ref in extra.retain.items():
             t = ref()
             if t is not None and nr in box:
-                g = mode.tensor(box[nr])
-                old = t._ts_more().grad
-                log_grad(t)
-                t._ts_more().grad = _copied(g, mode) if old is None else old + g
+                if mode.hooked is not None:
+                    mode.hooked({0: box[nr]}, lambda gs, t=t: _retain(t, gs[0], mode))
+                else:
+                    _retain(t, mode.tensor(box[nr]), mode)
+
+
+def _retain(t, g, mode):
+    old = t._ts_more().grad
+    if mode.hooked is not None and old is not None and is_traced(old):       # of a batch that is done
+        old = None
+    log_grad(t)
+    t._ts_more().grad = _copied(g, mode) if old is None else old + g
+    return {}
 
 
 def _copied(g, mode):
@@ -57,13 +76,17 @@ def told_of_nothing(hooks):
 
 def after(node, grads, box, mode, extra):
     """Posthooks: they may give other gradients of the node's inputs. A number in a tensor's place counts as an input."""
-    outs = tuple([mode.tensor(box[k]) if k in box else None for k in outputs_of(node)])
-    places = list(node._ts_places(range(len(grads))))
-    ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
-    for hook in list(extra.post.values()):
-        ins = _checked(hook, hook(ins, outs), ins)
-    given = {k: None if g is None else mode.back(g) for k, g in zip(places, ins)}
-    return [given.get(k, grads[k]) for k in range(len(grads))]
+    outputs, places = outputs_of(node), list(node._ts_places(range(len(grads))))
+
+    def run(gs):
+        ins, outs = tuple([gs.get((0, k)) for k in places]), tuple([gs.get((1, k)) for k in outputs])
+        for hook in list(extra.post.values()):
+            ins = _checked(hook, hook(ins, outs), ins)
+        return {k: g for k, g in zip(places, ins) if g is not None}
+    given = {(0, k): grads[k] for k in places if k is not None and grads[k] is not None}
+    given.update({(1, k): box[k] for k in outputs if k in box})
+    made = _shown(mode, given, run)
+    return [made.get(k) if k in places else grads[k] for k in range(len(grads))]
 
 
 def _checked(hook, given, before):
@@ -107,10 +130,12 @@ def _named(hook):
 
 def run_hooks(hooks, g, mode):
     """The hooks on a tensor, one after the other."""
-    t = mode.tensor(g)
-    for hook in list(hooks.values()):
-        r = hook(t)
-        if r is not None:
-            _check_one(hook, r, t)
-            t = r
-    return mode.back(t)
+    def run(gs):
+        t = gs[0]
+        for hook in list(hooks.values()):
+            r = hook(t)
+            if r is not None:
+                _check_one(hook, r, t)
+                t = r
+        return {0: t}
+    return _shown(mode, {0: g}, run)[0]

@@ -26,12 +26,17 @@ def is_ours(frame):
     return frame.f_code.co_filename.startswith(_PACKAGE)
 
 
+def is_users(name):
+    """Whether code in a file of this name is the user's."""
+    return not name.startswith(_PACKAGE) and not name.startswith(_BETWEEN)
+
+
 def _user_frame():
     """(frame, the stacklevel that it has for the caller) of the innermost frame that is the user's; None when there is none."""
     frame, level = sys._getframe(1), 1
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not name.startswith(_BETWEEN):
+        if is_users(name):
             return frame, level
         frame, level = frame.f_back, level + (not name.startswith("<frozen importlib"))      # warnings does not count those
     return None

@@ -17,10 +17,11 @@ import numpy as np
 
 from ..autograd.forward_ad import level_here
 from ..autograd.function import FunctionNode
-from ..autograd.levels import Level, is_traced, levels, running
+from ..autograd.levels import UNDETACHABLE, Level, is_traced, levels, running
 from ..autograd.saved import RELEASED, end_of, modified_error, residuals, tensor_at, written_error
 from ..engine import TRACED, array_of, context, default_device, is_host, meta_of, value_of
 from ..engine.interpret import build
+from ..engine.site import is_users
 from ..interop import from_jax, to_jax
 from ..overrides import TorchFunctionMode
 from ..ops.batched_views import batched_view, place
@@ -45,6 +46,7 @@ _DYNAMIC = ("vmap: We do not support batching operators that can output dynamic 
             "issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
 _PUBLIC = tuple([str(pathlib.Path(__file__).parents[1] / folder) for folder in ("tensor", "nn")])      # names there are those of torch
 _UNREADABLE = "Cannot access data pointer of Tensor that doesn't have storage"
+_EXAMPLES = [None]         # the code that calls a function for the examples of a batch
 #: What torch says of functions that look at numbers, the outer ones first.
 _REFUSED = {
     "where": _DYNAMIC.format("where"), "nonzero": _DYNAMIC.format("nonzero"), "unique": _DYNAMIC.format("_unique2"),
@@ -77,12 +79,35 @@ def _counted(size):
         raise RuntimeError(f"{found[1]}{int(found[2]) + 1}") from None
 
 
+#: The same of those that the vmap which knows of no transforms refuses.
+_REFUSED_BY_OLD = {name: f"Batching rule not implemented for aten::{op}. We could not generate a fallback." for name, op in
+                   (("__bool__", "is_nonzero"), ("equal", "equal"), ("allclose", "allclose"), ("item", "item"))} | {
+                       "tolist": _UNREADABLE, "numpy": UNDETACHABLE}
+
+
+def _refused_by_old(error):
+    """torch's words where the user's code asked for numbers in a batch of the vmap that knows of no transforms; None where ours did."""
+    tb, names, inside = error.__traceback__, None, False
+    while tb is not None:
+        code, tb = tb.tb_frame.f_code, tb.tb_next
+        if code is _EXAMPLES[0]:
+            inside = True
+        elif inside and is_users(code.co_filename):
+            names = {*getattr(error, "asked", ())}
+        elif names is not None:
+            names.add(code.co_name)
+    return next((text for name, text in _REFUSED_BY_OLD.items() if name in names), None) if names else None
+
+
 @contextlib.contextmanager
-def _explained():
+def _explained(randomness):
     """torch's words where the function asked for numbers that a batch does not have."""
     try:
         yield
     except _NEEDS_NUMBERS as error:
+        old = _refused_by_old(error) if randomness == "old" else None
+        if old is not None:
+            raise RuntimeError(old) from error
         if "vmap without values" in context.modes:
             raise                              # it is tried again, with values
         if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
@@ -136,9 +161,10 @@ def batched(fn, xs, dims, randomness="error", held=()):
         made = outs + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
-    arrays, lie = _interpreted(run, xs, dims) or (None, ())
+    _EXAMPLES[0] = run.__code__
+    arrays, lie = _interpreted(run, xs, dims, randomness) or (None, ())
     if arrays is None:
-        with jax.enable_x64(True), _explained():
+        with jax.enable_x64(True), _explained(randomness):
             arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
     made = [_tensor(a, d, s) for a, d, s in itertools.zip_longest(arrays, info["devices"], lie)]
     for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
@@ -184,7 +210,7 @@ class _Promoting(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _interpreted(run, xs, dims):
+def _interpreted(run, xs, dims, randomness):
     """The results of a batched function, traced as one program and interpreted: JAX would compile each of its primitives by itself; and how
     they lie (`layouts`). None where the function wants to see its batches (a print, some custom Functions), or the batch does not lie on
     the host."""
@@ -195,7 +221,10 @@ def _interpreted(run, xs, dims):
         with jax.enable_x64(True), context.mode("vmap without values", True):
             context.record_all()
             closed = jax.make_jaxpr(jax.vmap(run, in_axes=tuple(dims)))(*[jax.ShapeDtypeStruct(meta(x).shape, meta(x).dtype) for x in xs])
-    except _NEEDS_NUMBERS:
+    except _NEEDS_NUMBERS as error:
+        old = _refused_by_old(error) if randomness == "old" else None
+        if old is not None:
+            raise RuntimeError(old) from error
         restore(before)
         return None
     with jax.enable_x64(True):

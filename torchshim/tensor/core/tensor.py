@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from numpy import ndarray
 
+from ...engine.site import is_ours
 from ...engine import TRACED, context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, graph, host, settings, storage
@@ -394,6 +395,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def detach(self):
         """The same data without history."""
+        if "transform" in context.modes and not is_ours(sys._getframe(1)):
+            from ...autograd.levels import refuse_detaching
+            refuse_detaching(self)
         y = detached(self)
         if is_inference(y) and not context.inference:
             y._ts_more().version = [0]         # it counts for itself
