@@ -82,3 +82,32 @@ def test_attention_with_a_mask_that_wants_a_gradient_is_written_with_products():
     mask = torch.zeros(2, 2)
     assert F.scaled_dot_product_attention(q, k, v, mask).grad_fn.name() == "ScaledDotProductFlashAttentionForCpuBackward0"
     assert F.scaled_dot_product_attention(q, k, v, mask.requires_grad_()).grad_fn.name() == "UnsafeViewBackward0"
+
+
+def test_the_node_whose_turn_it_is():
+    """Hooks, Functions and what unpacks saved tensors may ask for it, and for the number of the pass."""
+    from torchshim import _C
+    seen, passes = [], []
+
+    def note(*_):
+        seen.append(type(_C._current_autograd_node()).__name__)
+        passes.append(_C._current_graph_task_id())
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            note()
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(note)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: (note(), t)[1]):
+        y = Double.apply(x).sin()
+    y.register_hook(note)
+    y.sum().backward()
+    assert seen == ["SinBackward0", "SinBackward0", "DoubleBackward", "AccumulateGrad"] and len(set(passes)) == 1 and passes[0] >= 0
+    assert _C._current_autograd_node() is None and _C._current_graph_task_id() == -1

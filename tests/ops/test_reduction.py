@@ -289,3 +289,11 @@ def test_nothing_is_divided_by_zero_where_nothing_is_divided():
     x, zero = torch.ones(2, 0, dtype=torch.int64), torch.zeros(2, 1, dtype=torch.int64)
     assert [f(x, zero).shape for f in (torch.fmod, torch.remainder, torch.floor_divide)] == [(2, 0)] * 3
     assert (x // 0).shape == (2, 0)
+
+
+def test_whether_bools_are_true():
+    assert torch._is_all_true(torch.tensor([True, True])).item() and torch._is_all_true(torch.ones(0, dtype=torch.bool)).item()
+    assert not torch.tensor([[True], [False]])._is_all_true().item() and torch._is_any_true(torch.tensor([[True], [False]])).item()
+    for f in (torch._is_all_true, torch._is_any_true):
+        with pytest.raises(RuntimeError, match=r"self.scalar_type\(\) == at::kBool INTERNAL ASSERT FAILED"):
+            f(torch.ones(2))

@@ -125,9 +125,23 @@ def _is_tracing():
     return _get_tracing_state() is not None
 
 
+def _graph_task():
+    from ..engine import context
+    return context.modes.get("graph task")
+
+
 def _current_graph_task_id():
-    """-1: the backward pass of this thread has no number."""
-    return -1
+    """The number of the backward pass that runs in this thread; -1 where none does."""
+    task = _graph_task()
+    return -1 if task is None else task[0]
+
+
+def _current_autograd_node():
+    """The node whose turn it is in this thread's backward pass; None where none runs."""
+    from ..tensor.core.graph import Node, accumulator
+    task = _graph_task()
+    at = None if task is None else task[2].at
+    return at if at is None or isinstance(at, Node) else accumulator(at)
 
 
 def _are_functorch_transforms_active():

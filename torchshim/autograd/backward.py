@@ -75,7 +75,7 @@ class _Walk:
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
-        self.ready, self.queued, self.box = [], set(), None
+        self.ready, self.queued, self.box, self.at = [], set(), None, None      # at: whose turn it is
         self.captured, self.wanted, self.callbacks = {}, None, []
         self.only = end_of(roots[0])[0] if len(roots) == 1 else None
         if inputs is not None:
@@ -133,6 +133,7 @@ class _Walk:
                 target = self.take(ready)[2]
             else:
                 target, alone = alone, None
+            self.at = target
             i = id(target)
             box, asked = boxes.pop(i, None) or {}, False
             if wanted is not None:

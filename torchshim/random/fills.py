@@ -11,7 +11,7 @@ from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation, elementwise
 from ..tensor.api.bind import FUNCTIONS, call, function, into
-from ..tensor.api.creation import check_memory, check_size, delivered, destined, done, like_strides, sizes_of
+from ..tensor.api.creation import check_memory, check_size, delivered, destined, done, like_strides, named_size, sizes_of
 from ..tensor.api.out import refuse_drawn
 from ..tensor.api.parameters import type_name
 from ..tensor.api.reduction import as_int
@@ -146,7 +146,7 @@ def _as_meta(a, meta):
 def _new(name, draw, floating=True):
     def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **kw):
         if "size" in kw:
-            size = (kw.pop("size"),)
+            size = (named_size(name, size, kw.pop("size")),)
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
         refuse_drawn(out)

@@ -20,6 +20,38 @@ def test_axis_beside_dim():
     assert x.sum(axis=0).item() == 2 and x.cumsum(axis=0).tolist() == [1, 2]
 
 
+def test_size_beside_sizes():
+    for name in ("zeros", "ones", "empty"):
+        for sizes in ((2,), ((2,),), (2, 3)):
+            assert refusal(lambda: getattr(torch, name)(*sizes, size=(3,))) == f"{name}() got multiple values for argument 'size'"
+    for name in ("rand", "randn"):
+        said = f"{name}() received an invalid combination of arguments - got (int, size=tuple), but expected one of:"
+        assert refusal(lambda: getattr(torch, name)(2, size=(2,))) == said
+    assert torch.zeros(size=(3,)).tolist() == [0, 0, 0]
+
+
+def test_numpys_names():
+    """They stand for torch's where its parser reads the arguments; beside those they are unknown."""
+    x, at = torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([[1], [0]])
+    assert torch.gather(x, axis=1, index=at).tolist() == x.gather(axis=1, index=at).tolist() == [[2], [3]]
+    assert torch.index_select(x, axis=0, index=torch.tensor([1])).tolist() == [[3, 4]]
+    assert torch.take_along_dim(x, at, axis=1).tolist() == [[2], [3]]
+    assert torch.cat([x, x], axis=1).shape == (2, 4) and torch.stack([x, x, x], axis=1).shape == (2, 3, 2)
+    for call in (lambda: torch.cat([x], 0, axis=1), lambda: torch.cat([x], dim=1, axis=0), lambda: torch.cat([x], dim=0, axis=1)):
+        assert refusal(call) == "cat() got an unexpected keyword argument 'axis'"
+    assert refusal(lambda: torch.stack([x], dim=0, axis=1)) == "stack() got an unexpected keyword argument 'axis'"
+    assert refusal(lambda: torch.amax(x, 0, keepdims=True, keepdim=True)) == "amax() got an unexpected keyword argument 'keepdims'"
+    for call in (lambda: torch.split(x, 1, axis=0), lambda: torch.norm(x, axis=0)):
+        assert "got an unexpected keyword argument 'axis'" in refusal(call)
+
+
+def test_functions_of_pythons_say_so_without_their_input():
+    for name in ("relu", "elu", "glu", "hardtanh", "leaky_relu"):
+        assert refusal(getattr(F, name)) == f"{name}() missing 1 required positional argument: 'input'"
+    assert refusal(F.gelu) == 'gelu() missing 1 required positional arguments: "input"'
+    assert refusal(lambda: F.threshold()).endswith("missing 3 required positional arguments: 'input', 'threshold', and 'value'")
+
+
 def test_alpha_stands_by_its_name():
     x = torch.ones(1)
     assert refusal(lambda: torch.add(x, x, 3)) == "add() takes 2 positional arguments but 3 were given"

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import torchshim as torch
 from torchshim.tensor.core import printing
 
 GOLDEN = json.loads(pathlib.Path(__file__).with_name("goldens").joinpath("printing.json").read_text())
@@ -118,3 +119,14 @@ def test_what_cannot_be_printed_is_refused():
     printing.set_printoptions(edgeitems=-1, threshold=0)
     with pytest.raises(NotImplementedError, match="edgeitems=-1"):
         printing.format_tensor(data, dtype="float32")
+
+
+@pytest.mark.parametrize("precision,said", [("a", "Format specifier missing precision"), (-1, "Format specifier missing precision"),
+                                            (1.5, "Invalid format specifier '.1.5f' for object of type 'float'")])
+def test_precisions_that_are_none(precision, said):
+    printing.set_printoptions(precision=precision)
+    try:
+        with pytest.raises(ValueError, match=said):
+            str(torch.arange(3.) * 1.3)
+    finally:
+        printing.set_printoptions(profile="default")

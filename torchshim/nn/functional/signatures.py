@@ -17,6 +17,7 @@ from ...tensor.api.looked_up import called
 from ...tensor.api.misfits import complain, misfit, misfit_of
 from ...tensor.api.overloads import Overload
 from ...tensor.api.parameters import takes, type_name
+from ...tensor.api.signatures import UNSET
 
 
 def _pools(name, d, more="", dilation=False):
@@ -159,6 +160,8 @@ def _refused_by_end(name, schema, f, args, kwargs, error):
         return None
     given.apply_defaults()
     given = given.arguments
+    if any([x is UNSET for x in given.values()]):
+        return None
     for n, attribute in _FIRST.get(name, ()):
         if not hasattr(given[n], attribute):
             return AttributeError(f"'{type_name(given[n])}' object has no attribute '{attribute}'")

@@ -25,7 +25,7 @@ from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded
 from .misfits import misfit_of
 from .parameters import kind, shown_name, type_name
-from .signatures import LISTED, NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, strict
+from .signatures import LISTED, NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, renamed, strict
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_scaled, wrapped
@@ -321,7 +321,9 @@ def _source(op, first, inplace, with_out, flag):
         aliases += f"    if axis is not _unset:\n        if dim is not {taken}: {twice}\n        dim = axis\n"
         if "keepdim" in names:
             sig.append("keepdims=_unset")
-            aliases += "    if keepdims is not _unset: keepdim = keepdims\n"
+            again = twice.replace("axis", "keepdims")
+            unset = "_unset" if op.full_name in KEPT_ALONG else "_d_keepdim"
+            aliases += f"    if keepdims is not _unset:\n        if keepdim is not {unset}: {again}\n        keepdim = keepdims\n"
     if op.full_name in KEPT_ALONG:
         sig[names.index("dim")] = "dim=_unset"
         sig[names.index("keepdim")] = "keepdim=_unset"
@@ -591,6 +593,9 @@ def with_out(f, name):
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)
+            by_torch = renamed(name, args, kwargs, error)
+            if by_torch is not None:
+                return g(*args, **by_torch) if out is None else g(*args, out=out, **by_torch)
             if isinstance(error, TRACED_ERRORS):
                 raise leaving(asked_by(error, name))
             failure = refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or history_of(

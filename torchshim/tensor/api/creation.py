@@ -124,6 +124,13 @@ def check_memory(shape, itemsize):
     return shape
 
 
+def named_size(name, size, named):
+    """The size that was given by its name, if it was not given otherwise, too."""
+    if size:
+        raise TypeError(f"{name}() got multiple values for argument 'size'")
+    return named
+
+
 def sizes_of(name, args):
     """The sizes given to the factory `name`, as one sequence or spread over its arguments."""
     if not args:
@@ -149,7 +156,7 @@ def _without_values(name, shape, d, device, layout, requires_grad):
 def _factory(name, op=None):
     def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, **kw):
         if "size" in kw:
-            size = (kw.pop("size"),)
+            size = (named_size(name, size, kw.pop("size")),)
         fmt = kw.pop("memory_format", None) if name == "empty" else None
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")

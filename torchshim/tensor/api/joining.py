@@ -68,23 +68,21 @@ def _joined_now(op, xs, dim):
 
 
 @function("cat", "concat", "concatenate", method=False, out=True)
-def cat(tensors, dim=0, *, axis=None):
+def cat(tensors, dim=0):
     """Tensors one after the other along an existing dimension."""
-    if tensors.__class__ is list and len(tensors) == 2 and dim.__class__ is int and axis is None:
+    if tensors.__class__ is list and len(tensors) == 2 and dim.__class__ is int:
         a, b = tensors
         if isinstance(a, TensorBase) and isinstance(b, TensorBase):
             return apply2(S.cat, a, b, (_TWO, dim))
     if not _tensors(tensors, "cat"):
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    if axis is not None:
-        dim = axis
     return join(S.cat, tensors, dim if dim.__class__ is int else integer(dim, "cat", "dim"))
 
 
 @function("stack", method=False, out=True)
-def stack(tensors, dim=0, *, axis=None):
+def stack(tensors, dim=0):
     """Tensors of one shape along a new dimension."""
-    return join(S.stack, _some(tensors, "stack"), integer(dim if axis is None else axis, "stack", "dim"))
+    return join(S.stack, _some(tensors, "stack"), integer(dim, "stack", "dim"))
 
 
 @function("hstack", method=False, out=True)

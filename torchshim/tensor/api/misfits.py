@@ -20,8 +20,9 @@ def complain(overload, name, args, kwargs):
     least = overload.least
     if len(args) > len(positional):
         raise _too_many(name, least, len(positional), len(args))
-    kwargs = {OTHER_NAMES.get(k, k): x for k, x in kwargs.items()}
-    left = dict(kwargs)
+    taken = [shown_name(p) for p in positional[:len(args)]]
+    said = {OTHER_NAMES[k]: k for k in kwargs if k in OTHER_NAMES and OTHER_NAMES[k] not in kwargs and OTHER_NAMES[k] not in taken}
+    left = {(OTHER_NAMES[k] if k in said.values() else k): x for k, x in kwargs.items()}
     for i, p in enumerate(params):
         if i < len(args) and p.keyword_only:
             raise _too_many(name, least, len(positional), len(args))

@@ -160,3 +160,17 @@ def _powsum(input, ord=2, dim=None, keepdim=False, *, dtype=None):
     given = input.detach() if dtype is None else input.detach().to(dtype)
     dims = tuple(range(input.ndim)) if dim is None else dim
     return no_derivative((given.abs() ** ord).sum(dims, keepdim), (input,), "aten::linalg__powsum")
+
+
+def _of_bools(reduction, line):
+    @function(f"_is_{reduction}_true")
+    def f(self):
+        if meta(self).dtype != np.bool_:
+            raise RuntimeError(f"self.scalar_type() == at::kBool INTERNAL ASSERT FAILED at \"/__w/pytorch/pytorch/aten/src/ATen/native/"
+                               f"ReduceOps.cpp\":{line}, please report a bug to PyTorch. ")
+        return FUNCTIONS[reduction](self)
+    f.__doc__ = f"`{reduction}` of a tensor of bools; RuntimeError for others."
+
+
+_of_bools("all", 2144)
+_of_bools("any", 2148)

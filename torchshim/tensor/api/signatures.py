@@ -439,6 +439,11 @@ def refused_by_operator(op, name, args, method, out, given_out=None):
     values = args[1:] if method else args
     params = op.params[1:] if method else op.params
     called = sys._getframe(1)
+    if called.f_globals["_hands_on"]:          # a function of Python's
+        missing = [repr(shown_name(p)) for p, x in zip(params, values) if x is UNSET]
+        if missing:
+            listed = ", ".join(missing[:-1]) + ("," if len(missing) > 2 else "") + " and " * (len(missing) > 1) + missing[-1]
+            return TypeError(f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) > 1)}: {listed}")
     count, names = (None, ()) if called.f_globals["_hands_on"] else call_at(called.f_back)
     count, names = count and count - (method and is_ours(called.f_back)), [OTHER_NAMES.get(k, k) for k in names]
     given, kwargs = [], {shown_name(p): x for p, x in zip(params, values)} | {"out": given_out}
@@ -496,6 +501,20 @@ def ask_parser(name, args, kwargs):
         raise failure
 
 
+#: Functions of Python's in torch, which know NumPy's names not.
+_UNPARSED = frozenset(("norm", "split", "unique", "unique_consecutive", "unflatten", "cdist", "tensordot"))
+
+
+def renamed(name, args, kwargs, error, method=False):
+    """The keywords of a call with torch's names for NumPy's, where it failed because the function is written with torch's alone; else None."""
+    if error.__class__ is not TypeError or OTHER_NAMES.keys().isdisjoint(kwargs) or name in _UNPARSED:
+        return None
+    if not any([f"got an unexpected keyword argument '{k}'" in str(error) for k in OTHER_NAMES]) or refusal(name, args, kwargs, method):
+        return None
+    names = [OTHER_NAMES.get(k, k) for k in kwargs]
+    return dict(zip(names, kwargs.values())) if len(set(names)) == len(names) else None
+
+
 def strict(f, name, method):
     """`f`, or where it is lenient a function that asks torch's parser first: once for arguments of these types."""
     if name not in NAMES or not (name in _LENIENT or name.startswith("linalg_")):
@@ -528,6 +547,9 @@ def guarded(f, name, method):
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs)
+            by_torch = renamed(name, args, kwargs, error, method)
+            if by_torch is not None:
+                return g(*args, **by_torch)
             if isinstance(error, TRACED_ERRORS):       # it fits, but asks a batch of examples for numbers
                 raise leaving(asked_by(error, name))
             failure = refusal(name, args, kwargs, method) or error

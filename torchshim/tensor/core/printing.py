@@ -145,16 +145,16 @@ def _written_floats(values: list[float], no_zero: bool = False) -> tuple[list[st
             scientific = bool(PRINT_OPTS.sci_mode)
 
     if scientific:
-        form, point = f"%.{PRINT_OPTS.precision}e", ""
+        form, point = f".{PRINT_OPTS.precision}e", ""
     elif integral:
-        form, point = "%.0f", "."
+        form, point = ".0f", "."
     else:
-        form, point = f"%.{PRINT_OPTS.precision}f", ""
-    width = max([len(form % v) for v in chosen]) + len(point) if chosen else 1
+        form, point = f".{PRINT_OPTS.precision}f", ""
+    width = max([len(format(v, form)) for v in chosen]) + len(point) if chosen else 1
     if point:
-        texts = [(form % v) + (point if v - v == 0 else "") for v in values]
+        texts = [format(v, form) + (point if v - v == 0 else "") for v in values]
     else:
-        texts = [form % v for v in values]
+        texts = [format(v, form) for v in values]
     return [text.rjust(width) for text in texts], width
 
 
