@@ -267,3 +267,43 @@ def test_hooked_nodes_know_undefined_cotangents_too():
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         mean = torch.var_mean(x, 0)[1]
     assert torch.autograd.grad(mean, x)[0].tolist() == [1]
+
+
+@pytest.mark.parametrize("back, expected", [
+    (lambda t: t.t(), [[2.625] * 3]), (lambda t: t.unsqueeze(0), [[0.1875, 0.75, 1.6875]]), (lambda t: t.squeeze(0), [[0.1875, 0.75, 1.6875]]),
+    (lambda t: torch.cat([t, t]), [[0.375, 1.5, 3.375]]), (lambda t: t[:, :1], [[0.1875] * 3])])
+def test_what_comes_back_in_another_shape_is_broadcast_in_formulas_of_elements(back, expected):
+    x = torch.tensor([[0.25, 0.5, 0.75]], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, back):
+        y, z = x ** 3, x * x
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == expected
+    assert torch.autograd.grad(z.sum(), x)[0].shape == (1, 3)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.new_ones(1, 1, 7)):
+        y = x ** 3
+    with pytest.raises(RuntimeError, match="must match the size of tensor b"):
+        y.sum().backward()
+
+
+def test_a_mask_that_comes_back_as_integers_is_refused():
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+        y = x.masked_select(x > 0)
+    with pytest.raises(RuntimeError, match="masked_scatter_ only supports boolean masks, but got mask with dtype Long"):
+        y.sum().backward()
+
+
+def test_a_gradient_that_nobody_takes_may_have_any_shape():
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.expand(2, 7)
+    x = torch.ones(3, requires_grad=True) * 2
+    with torch.inference_mode():
+        view = x.view(3)
+    Wrong.apply(view).backward()
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
+        Wrong.apply(x).backward()

@@ -473,12 +473,17 @@ def _fitting(node, grads, mode):
             continue
         t, shape = mode.tensor(g), target._ts_out_meta(nr).shape if isinstance(target, Node) else graph.kept_shape(target)
         if shape is not None and t._ts_meta.shape != shape:
-            if len(shape) > t.ndim or any([n != m and n != 1 for n, m in zip(reversed(shape), reversed(t._ts_meta.shape))]):
-                place = list(node._ts_places(range(len(grads)))).index(k)
-                raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {place} - got {list(t._ts_meta.shape)} "
-                                   f"but expected shape compatible with {list(shape)}")
-            made[k] = mode.back(t.sum_to_size(shape))
+            made[k] = mode.back(fitted(node, k, t, shape))
     return made
+
+
+def fitted(node, k, t, shape):
+    """The gradient `t` of a node's input `k`, summed to this shape; refused where that cannot be."""
+    if len(shape) > t.ndim or any([n != m and n != 1 for n, m in zip(reversed(shape), reversed(t._ts_meta.shape))]):
+        place = list(node._ts_places(range(len(node._ts_next)))).index(k)
+        raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {place} - got {list(t._ts_meta.shape)} "
+                           f"but expected shape compatible with {list(shape)}")
+    return t.sum_to_size(shape)
 
 
 def _called(node, *grads):

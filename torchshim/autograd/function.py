@@ -10,7 +10,7 @@ from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.overriding import plainly
-from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, sequence, unversioned
+from ..tensor.core.graph import INFERENCE, Node, forward_only, leads_nowhere, node_class, sequence, unversioned
 from ..tensor.core.handle import edge, log_grad, read, version
 from ..tensor.core.hooks import retain_too
 from ..tensor.core.storage import note_history
@@ -135,7 +135,9 @@ class FunctionNode(Node):
             g = out[k]
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
-            if not self._ts_needs[k]:          # nobody takes it, whatever its shape; hooks of the node see it
+            e = self._ts_next[len(result)]
+            # where nobody takes it its shape does not matter; hooks of the node see it
+            if not self._ts_needs[k] or isinstance(e, Tensor) and leads_nowhere(e):
                 result.append(None if g is None else mode.back(g))
                 continue
             m = self._ts_in_metas[k]

@@ -6,7 +6,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
-from ..engine import context
+from ..engine import context, meta_of
 from ..ops import promotion as P
 from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
@@ -93,13 +93,17 @@ class HookedNode(Node):
         for k in _order(self):
             saved[k] = read(saved[k].unpack())
         metas = [self._ts_inst.in_metas[i] for i in plan.args] + [self._ts_inst.out_metas[k] for k in plan.outs]
+        others = None
         for k, (m, v) in enumerate(zip(metas, saved)):
             if v.meta.shape != m.shape:
                 broadcast_shapes([m.shape, v.meta.shape])
-                raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of "
-                                          f"{list(m.shape)}")
-            if v.meta.dtype != m.dtype:
+                others = f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of {list(m.shape)}"
+                if mode.graph or mode.hooked is not None or not self._ts_inst.op.elementwise or len(plan.cts) > 1 or v.meta.dtype != m.dtype:
+                    raise NotImplementedError(others)
+            elif v.meta.dtype != m.dtype:
                 _refuse_dtype(self, m, v.meta, k < len(plan.args))
+        if others is not None and box:
+            return _by_broadcasting(self, saved, mode.tensor(box[plan.cts[0]]), mode, others)
         if issubclass(plan.node_class, Nowhere):
             return Nowhere._ts_custom_backward(self, box, mode)
         part, vjp = None if len(box) == len(plan.cts) else part_with(plan, None, tuple([nr for nr in plan.cts if nr in box])), mode.vjp
@@ -108,6 +112,29 @@ class HookedNode(Node):
         for i, g in zip(plan.needs, vjp(self, saved, cts) if part is None else vjp(self, saved, cts, part)):
             grads[i] = g
         return grads
+
+
+def _by_broadcasting(node, saved, ct, mode, others):
+    """The gradients of an elementwise operator whose saved tensors came back in other shapes: of as many elements as what each of torch's
+    formulas reads, summed to the operands' shapes."""
+    from .backward import fitted
+    plan, inst, grads = node._ts_plan, node._ts_inst, [None] * len(node._ts_next)
+    held = [*plan.args, *[(k,) for k in plan.outs]]
+    for i in plan.needs:
+        own = inst.plan(1 << i)
+        given = [wrap(saved[held.index(x)]) for x in (*own.args, *[(k,) for k in own.outs])] + [ct]
+        shape = broadcast_shapes([t._ts_meta.shape for t in given])
+        metas = tuple([meta_of(shape, m.dtype, m.device) for m in inst.in_metas])
+        whole = inst.op.resolve(inst.layout, metas, inst.kinds)
+        each = object.__new__(Node)
+        each._ts_inst, each._ts_plan, each._ts_extra = whole, whole.plan(1 << i), None
+        each._ts_nums = [node._ts_nums[plan.nums.index(k)] for k in each._ts_plan.nums]
+        if (each._ts_plan.args, each._ts_plan.outs) != (own.args, own.outs):
+            raise NotImplementedError(others)
+        *given, g = [mode.back(t.expand(shape).contiguous()) for t in given]
+        g, = mode.vjp(each, given, [g])
+        grads[i] = mode.back(fitted(node, i, mode.tensor(g), inst.in_metas[i].shape))
+    return grads
 
 
 def _refuse_dtype(node, packed, given, operand):
@@ -121,6 +148,8 @@ def _refuse_dtype(node, packed, given, operand):
     if was == 0 and name in ("masked_fill", "masked_scatter"):
         named = {"Long": "long int", "Double": "double", "Float": "float", "Int": "int"}.get(P.c_name(given.dtype), P.c_name(given.dtype))
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {named}")
+    if was == 0 and now == 1 and name == "masked_select":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {P.c_name(given.dtype)}")
     if was == 1 != now or was == 0 and name in ("masked_select", "index"):
         raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(given.dtype)} for one of "
                                   f"{P.c_name(packed.dtype)}")
