@@ -129,3 +129,13 @@ def test_a_root_that_leads_nowhere_tells_its_hooks_each_time():
     assert len(seen) == 4
     y.squeeze_()                               # its hooks are not the root's any more
     assert torch.autograd.grad(y, v, torch.ones(3), allow_unused=True) == (None,) and len(seen) == 4
+
+
+def test_who_retains_its_gradient_is_not_asked_for_its_history_again():
+    base = torch.ones(4, requires_grad=True) * 1
+    part = base.chunk(2)[0]
+    part.retain_grad()
+    base.mul_(2)                               # the history of one of several views is lost
+    part.retain_grad()
+    with pytest.raises(RuntimeError, match="is a view and its base or another view of its base has been modified inplace"):
+        base.chunk(2), part.grad_fn

@@ -113,3 +113,24 @@ def test_windows_on_the_memory_of_examples():
         torch.func.vmap(lambda x: x.as_strided([2], [4], 1), 1)(t)
     with pytest.raises(RuntimeError, match="size and stride must have the same length"):
         torch.func.vmap(lambda x: x.as_strided([1, 1], [1]))(t)
+
+
+def test_inference_tensors_are_not_saved_for_what_has_a_history_outside():
+    with torch.inference_mode():
+        x = torch.ones(2, 3)
+    p, F = torch.ones(3, requires_grad=True), torch.func
+    text = "Inference tensors cannot be saved for backward"
+    for f in (lambda x: x * p, lambda x: p / x, lambda x: x.view(-1)[:3] * p, lambda x: x.detach() * p):
+        for transform in (lambda: F.jacrev(f)(x), lambda: F.jacfwd(f)(x), lambda: F.grad(lambda x: f(x).sum())(x),
+                          lambda: F.jvp(f, (x,), (torch.ones(2, 3),)), lambda: F.vmap(lambda x: f(x[None]))(x)):
+            with pytest.raises(RuntimeError, match=text):
+                transform()
+        with torch.no_grad():
+            assert F.jacrev(f)(x).shape[-2:] == (2, 3)
+    with pytest.raises(RuntimeError, match=text):
+        F.grad(lambda z: (x * z).sum())(torch.ones(2, 3) * p)
+    for f in (lambda x: x.sin() * p, lambda x: x + p, lambda x: x * x):
+        assert F.jacrev(f)(x).shape == (2, 3, 2, 3) and F.vmap(F.grad(lambda x: f(x).sum()))(x).shape == (2, 3)
+    seen = []
+    F.vmap(lambda y: seen.append([y.is_inference(), x.is_inference(), y._version]) or y * 2)(x)
+    assert seen[-1] == [False, True, 0]

@@ -24,13 +24,14 @@ from .saved import Entrance, end_of
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
-    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes")
+    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes", "own", "on")
 
     def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
         self.others = ()                       # arguments that the function may write to, beside those
         self.traced = False                    # whether torch traces the function (linearize), which asks less
         self.pushes = False                    # whether this "grad" stands for torch's forward mode
+        self.own, self.on = (), True           # leaves that only serve it; whether gradients are wanted outside
 
     @property
     def size(self):

@@ -54,7 +54,10 @@ def _inner(x, dual):
 
 def _writable(t):
     """What `t` sees as memory of its own, with its history; no leaf."""
-    return wrap(read(t), chain_node(t, ()) if edge(t) is t else edge(t))
+    y = wrap(read(t), chain_node(t, ()) if edge(t) is t else edge(t))
+    if is_inference(t):
+        y._ts_st.version, y._ts_more().version = t._ts_st.version, [0]
+    return y
 
 
 _HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
@@ -101,7 +104,8 @@ class _Run:
             pairs = [(i, x) for i, x in zip(self.ins, given) if isinstance(x, TensorBase)]
             level = Level("grad", [i for i, _ in pairs], [x for _, x in pairs])
             level.others = [x for x in tree_flatten((full, kwargs))[0] if isinstance(x, TensorBase)]
-            level.traced, level.pushes = traced, hooks or traced
+            level.traced, level.pushes, level.on = traced, hooks or traced, self.on
+            level.own = self.own = [t for t in copies if isinstance(t, TensorBase) and t._ts_edge is True]
             with running(level), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
                 self.value = func(*full, **(kwargs or {}))
             _tensors(given)
@@ -115,7 +119,6 @@ class _Run:
             leaves = [x for x in tree_flatten(self.value)[0] if isinstance(x, TensorBase)]
             if hooks:
                 counted_with(leaves, [(t, c) for t, c in zip(self.ins, copies) if isinstance(t, TensorBase) and not t._ts_st.gen])
-            self.own = [t for t in copies if isinstance(t, TensorBase) and t._ts_edge is True]
             own = [t for t in (*copies, *self.ins) if isinstance(t, TensorBase) and t._ts_edge is True]
             self.led_out = outside(leaves, since, own) if self.on or later else ()
             self.deep = self.on and bool(self.led_out)

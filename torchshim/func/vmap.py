@@ -31,6 +31,7 @@ from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, tangent_of, version
 from ..tensor.core.overriding import aside
 from ..tensor.core.view import make_view_any
+from ..tensor.core.write import is_inference
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
 from .layouts import layouts
@@ -241,6 +242,8 @@ def _example(a, x, d):
     """The tensor around one example's array, which lies in memory as it does in `x`."""
     m = meta(x)
     t = from_jax(a, m.device)
+    if is_inference(x):
+        t._ts_st.version = x._ts_st.version
     if not m.contiguous or d:
         t._ts_st.value.meta = meta_of(a.shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
     return t

@@ -476,7 +476,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                     guard.append((len(saved), st, version, st.gen, (), 0, None))
                     saved.append(vals[i])
                     continue
-                if version != version and unversioned(t):         # NaN: made in inference mode
+                if version != version and (unversioned(t) or "transform" in context.modes and saved_below(inst, needs, edges, i)):
+                    # NaN: made in inference mode
                     if all([x is not None and unversioned(x) for x in tensors]) and not (
                             nums and wraps_one(inst.op, inst.layout, _WRAPPING_BELOW)):
                         return None            # torch has no gradients of what is made of such tensors alone
@@ -533,6 +534,26 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
             if pack_refused is not None:
                 pack_refused(inst.plan(needs), inst, tensors)
         return
+
+
+def saved_below(inst, needs, edges, i):
+    """Whether operand `i` of a call inside of a transform is saved for what has a history outside of all: torch's level below them sees
+    the tensor as it is."""
+    levels = context.modes["transform"]
+    if not levels[0].on or inst.op.__class__ is VjpOp:         # a gradient reads what is made of operands, or comes after such a call
+        return False
+    own = {id(t) for level in levels for t in level.own}
+    seen, left = set(), [edges[j] for j in inst.diff_ins if needs >> j & 1 and i in inst.plan(1 << j).args]
+    while left:
+        e = left.pop()
+        e = e[0] if e.__class__ is tuple else getattr(e, "variable", e)
+        if e is not None and id(e) not in seen:
+            seen.add(id(e))
+            if isinstance(e, Node):
+                left += e._ts_next
+            elif id(e) not in own and "_auxiliary" not in e.__dict__:
+                return True
+    return False
 
 
 def unversioned(t):

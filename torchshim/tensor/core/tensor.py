@@ -323,6 +323,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def _version(self):
         found = version(self)
         if found != found:
+            if not self.is_inference():
+                return 0
             raise RuntimeError("Inference tensors do not track version counter.")
         return int(found)
 
@@ -365,7 +367,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def is_inference(self):
         """Whether the tensor was made in inference mode."""
-        return is_inference(self)
+        return is_inference(self) and not any([i._ts_st is self._ts_st for level in context.modes.get("transform", ()) for i in level.ins])
 
     def is_pinned(self, device=None):
         """False: memory is not pinned."""
@@ -464,6 +466,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Keep this non-leaf tensor's gradient."""
         if "transform" in context.modes:
             raise RuntimeError(_IN_TRANSFORM.format("Tensor.retain_grad()", "retain_grad()"))
+        if self._ts_edge is not None and self.retains_grad:       # it is not asked for its history again, which may be lost
+            return
         e = self if self._ts_edge is None and self.requires_grad else edge(self)        # what began as a leaf is asked for no history
         if e is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
