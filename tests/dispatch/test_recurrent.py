@@ -23,13 +23,19 @@ CELLS = {
     "LSTMCell": (lambda: nn.LSTMCell(3, 2), "zeros t addmm t addmm add_ unsafe_split sigmoid_ detach sigmoid_ detach tanh_ detach sigmoid_ detach "
                  "mul mul add_ tanh detach mul"),
     "RNNCell": (lambda: nn.RNNCell(3, 2), "zeros t addmm t addmm add_ tanh detach"),
-    "RNN": (lambda: nn.RNN(3, 2), "zeros unbind view t addmm view unbind t addmm add_ tanh detach t addmm add_ tanh detach stack stack")}
+    "RNN": (lambda: nn.RNN(3, 2), "zeros unbind view t addmm view unbind t addmm add_ tanh detach t addmm add_ tanh detach stack stack"),
+    "LSTM": (lambda: nn.LSTM(3, 2, 2, bidirectional=True), "zeros zeros " + 2 * (2 * "select select mkldnn_rnn_layer detach detach detach " + "cat ")
+             + "stack stack"),
+    "projected": (lambda: nn.LSTM(3, 2, proj_size=1), "zeros zeros unbind unbind view t addmm view unbind " + 2 * (
+        "t addmm add_ unsafe_split sigmoid_ detach sigmoid_ detach tanh_ detach sigmoid_ detach mul mul add_ tanh detach mul t mm ")
+        + "stack stack stack"),
+    "no biases": (lambda: nn.LSTM(3, 2, bias=False), "zeros zeros select select zeros zeros mkldnn_rnn_layer detach detach detach stack stack")}
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_operators(name):
     make, names = CELLS[name]
-    m, x = make(), torch.ones(2, 2, 3) if name == "RNN" else torch.ones(2, 3)
+    m, x = make(), torch.ones(2, 3) if "Cell" in name else torch.ones(2, 2, 3)
     with Log() as log:
         m(x)
     assert " ".join(log.names) == names
@@ -37,7 +43,8 @@ def test_operators(name):
 
 @pytest.mark.parametrize("make, shape", [
     (lambda: nn.GRU(3, 2, 2, bidirectional=True, batch_first=True), (2, 4, 3)), (lambda: nn.RNN(3, 2, nonlinearity="relu", bias=False), (4, 2, 3)),
-    (lambda: nn.GRUCell(3, 2), (2, 3)), (lambda: nn.LSTMCell(3, 2), (2, 3)), (lambda: nn.RNNCell(3, 2), (2, 3))])
+    (lambda: nn.LSTM(3, 2, 2, bidirectional=True, batch_first=True), (2, 4, 3)), (lambda: nn.LSTM(3, 2, bias=False), (4, 2, 3)),
+    (lambda: nn.LSTM(3, 2, proj_size=1), (4, 2, 3)), (lambda: nn.GRUCell(3, 2), (2, 3)), (lambda: nn.LSTMCell(3, 2), (2, 3)), (lambda: nn.RNNCell(3, 2), (2, 3))])
 def test_gradients(make, shape):
     torch.manual_seed(0)
     m, x = make(), torch.randn(shape, requires_grad=True)
@@ -55,8 +62,6 @@ def test_graphs_and_what_is_missing():
     m = nn.GRU(3, 2)
     x = torch.randn(4, 2, 3)
     torch.testing.assert_close(make_fx(lambda x: m(x)[0])(x)(2 * x), m(2 * x)[0])
-    with pytest.raises(NotImplementedError, match="torchshim: torch.lstm under __torch_dispatch__"), Log():
-        nn.LSTM(3, 2)(x)
     with pytest.raises(NotImplementedError, match="torch.gru of packed sequences under __torch_dispatch__"), Log():
         m(nn.utils.rnn.pack_padded_sequence(x, [4, 2]))
 

@@ -421,14 +421,6 @@ def _norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     return do("linalg_vector_norm", input, order, None if dim is None else [dim] if isinstance(dim, int) else list(dim), keepdim)
 
 
-@rule("linalg_norm")
-def _vector_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    if dtype is not None or isinstance(ord, str):
-        return NotImplemented
-    dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    return do("linalg_vector_norm", A, 2.0 if ord is None else ord, dims, keepdim)
-
-
 RULES["linalg_vector_norm"] = lambda x, ord=2, dim=None, keepdim=False, *, dtype=None: do(
     "linalg_vector_norm", x, ord, None if dim is None else [dim] if isinstance(dim, int) else list(dim), keepdim,
     **({} if dtype is None else {"dtype": dtype}))

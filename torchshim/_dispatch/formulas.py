@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from ..engine import context
 from .python import do
 
 FORMULAS: dict = {}
@@ -31,7 +32,7 @@ class Formula:
         self.node, self.each, self.joint, self.only = node, each, joint, only
         used = {n for f in [*each.values(), joint] if f is not None for n in _names(f.__code__)}
         self.result, self.reads = "y" in used, used - {"y", "g", "gs", "needs", "results"} - shapes
-        self.saves, self.first = "results" in used, False            # first: it reads the result that has a history
+        self.saves, self.first = "results" in used, ()               # first: the results with a history that it reads, in torch's order
 
     def outputs(self, n):
         """The numbers of the results that have a history."""
@@ -55,6 +56,12 @@ def _names(code):
 def _add(names, node, joint=None, only=None, **each):
     for name in names.split():
         FORMULAS[name] = Formula(node, joint, only, _SHAPES_OF.get(name.partition(".")[0], frozenset()), each)
+
+
+def _once(name):
+    """Refuse a gradient of a gradient: the formula's results have no history."""
+    if context.grad is True:
+        raise NotImplementedError(f"torchshim: the second gradient of aten.{name} under __torch_dispatch__")
 
 
 def _times(g, x):
@@ -437,4 +444,4 @@ _add("avg_pool2d", "AvgPool2DBackward0", self=lambda a: do("avg_pool2d_backward"
                                                            a.count_include_pad, a.divisor_override))
 _add("_adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", self=lambda a: do("_adaptive_avg_pool2d_backward", a.g, a.self))
 _add("_scaled_dot_product_flash_attention_for_cpu", "ScaledDotProductFlashAttentionForCpuBackward0", _flash, only=(0,))
-FORMULAS["_scaled_dot_product_flash_attention_for_cpu"].first = True
+FORMULAS["_scaled_dot_product_flash_attention_for_cpu"].first = (0,)

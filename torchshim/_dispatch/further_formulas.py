@@ -4,7 +4,7 @@ See `formulas`.
 """
 from __future__ import annotations
 
-from .formulas import _add, _neg, _times
+from .formulas import _add, _neg, _once, _times
 from .python import do
 
 
@@ -135,3 +135,14 @@ _add("upsample_bilinear2d", "UpsampleBilinear2DBackward0",
 _add("fill.Tensor", "FillBackward1", self=lambda a: do("zeros_like", a.g), value=lambda a: do("sum", a.g))
 _add("_safe_softmax", "SafeSoftmaxBackward0", self=lambda a: do("_softmax_backward_data", a.g, a.y, a.dim, a.self.dtype))
 _add("roll", "RollBackward0", self=lambda a: do("roll", a.g, [-n for n in a.shifts], a.dims))
+
+
+def _bag(a):
+    _once("_embedding_bag")
+    if a.per_sample_weights is not None and a.needs.get("per_sample_weights") or a.sparse or a.include_last_offset:
+        raise NotImplementedError("torchshim: the gradient of aten._embedding_bag with these options under __torch_dispatch__")
+    return {"weight": do("_embedding_bag_backward", a.g, a.indices, a.offsets, *a.results[1:], a.weight.shape[0], a.scale_grad_by_freq, a.mode,
+                         a.sparse, a.per_sample_weights, a.padding_idx)}
+
+
+_add("_embedding_bag", "EmbeddingBagBackward0", _bag, only=(0,))

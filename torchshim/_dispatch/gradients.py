@@ -111,7 +111,8 @@ def _attached(formula, call, made, written, args):
             call.result = do("detach", done[0])
     elif formula.saves:
         with grad_mode(False):
-            call.results = [do("detach", o) if formula.first and k == 0 else None if k == 0 else o for k, o in enumerate(done)]
+            kept = {k: do("detach", done[k]) for k in formula.first}
+            call.results = [kept.get(k, None if k == 0 else o) for k, o in enumerate(done)]
     return done[0] if not isinstance(made, (tuple, list)) else type(made)(done) if type(made) in (list, tuple) else tuple(done)
 
 

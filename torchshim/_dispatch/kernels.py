@@ -37,8 +37,8 @@ def known(name):
     """What computes `aten::name` here, for a name that no public function has; None where nothing does."""
     found = _KERNELS.get(name)
     if found is None:
-        from .assertions import KERNELS
-        found = KERNELS.get(name) or next((f for n, f in _KERNELS.items() if n.partition(".")[0] == name), None)
+        from . import assertions, linear_kernels
+        found = assertions.KERNELS.get(name) or linear_kernels.KERNELS.get(name) or next((f for n, f in _KERNELS.items() if n.partition(".")[0] == name), None)
     return found
 
 
@@ -226,6 +226,24 @@ def _embedding_backward(grad_output, indices, num_weights, padding_idx, scale_gr
     return _pulled_back(f, grad_output, (weight,))[0]
 
 
+def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+                   include_last_offset=False, padding_idx=-1):
+    return torch.embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+                               None if padding_idx < 0 else padding_idx)
+
+
+def _embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
+                            per_sample_weights, padding_idx=-1):
+    weight = grad.new_zeros((num_weights, grad.shape[-1]))
+    f = lambda w: torch.embedding_bag(w, indices, offsets, scale_grad_by_freq, mode, False, per_sample_weights, False,
+                                      None if padding_idx < 0 else padding_idx)[0]
+    return _pulled_back(f, grad, (weight,))[0]
+
+
+def _unfold_backward(grad_in, input_sizes, dim, size, step):
+    return _pulled_back(lambda x: x.unfold(dim, size, step), grad_in, (grad_in.new_zeros(input_sizes),))[0]
+
+
 def _from_result(f):
     """A gradient computed from the function's result."""
     return lambda grad_output, output: f(grad_output, output)
@@ -293,7 +311,8 @@ _KERNELS = {
     "select_backward": _select_backward, "slice_backward": _slice_backward, "diagonal_backward": _diagonal_backward,
     "embedding": lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: F.embedding(
         indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse),
-    "embedding_dense_backward": _embedding_backward,
+    "embedding_dense_backward": _embedding_backward, "_embedding_bag_backward": _embedding_bag_backward,
+    "_embedding_bag": _embedding_bag, "_embedding_bag_forward_only": _embedding_bag,
     "threshold_backward": lambda g, self, threshold: torch.where(self <= threshold, torch.zeros_like(g), g),
     "gelu": lambda self, approximate="none": F.gelu(self, approximate=approximate), "gelu_backward": _back(F.gelu),
     "silu_backward": _back(F.silu), "mish_backward": _back(F.mish),
@@ -315,6 +334,7 @@ _KERNELS = {
             self, dim=tuple(dim), norm=("forward", "ortho", "backward")[normalization]),
     "_fft_c2r": lambda self, dim, normalization, last: torch.fft.irfftn(
         self, s=[*[self.shape[d] for d in dim[:-1]], last], dim=tuple(dim), norm=("forward", "ortho", "backward")[normalization]),
+    "reflection_pad1d": lambda self, padding: F.pad(self, padding, "reflect"), "unfold_backward": _unfold_backward,
     "fft_fftfreq": lambda n, d=1.0, *, pin_memory=None, layout=None, **named: torch.fft.fftfreq(n, d, **named),
     "block_diag": lambda tensors: torch.block_diag(*tensors),
     "_int_mm": lambda self, mat2: (self.int() @ mat2.int()),

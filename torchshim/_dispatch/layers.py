@@ -129,6 +129,23 @@ def _embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sc
     return do("embedding", weight, input, at, scale_grad_by_freq, sparse)
 
 
+@rule("embedding_bag")
+def _embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
+                   per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    if max_norm is not None:
+        raise NotImplementedError("torchshim: embedding_bag with max_norm under __torch_dispatch__")
+    if input.dtype is weight.dtype:            # arguments in an old order
+        return NotImplemented
+    if input.ndim == 2:
+        offsets = do("arange.start_step", 0, input.numel(), input.shape[1], dtype=input.dtype, device=input.device, pin_memory=False)
+        input = do("view", input, [-1])
+        per_sample_weights = None if per_sample_weights is None else do("view", per_sample_weights, [-1])
+    followed = weight.requires_grad or per_sample_weights is not None and per_sample_weights.requires_grad
+    at = -1 if padding_idx is None else padding_idx % weight.shape[0]
+    return do("_embedding_bag" if followed else "_embedding_bag_forward_only", weight, input, offsets, scale_grad_by_freq,
+              ("sum", "mean", "max").index(mode), sparse, per_sample_weights, include_last_offset, at)[0]
+
+
 # -- convolutions, pooling ---------------------------------------------------------------------------------------------------------
 def _each(x, n):
     return [x] * n if isinstance(x, int) else list(x)

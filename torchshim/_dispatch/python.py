@@ -58,7 +58,7 @@ class unseen:
 @functools.cache
 def begin():
     """Let calls be dispatched from now on."""
-    from . import attention, contractions, further_formulas, gradients, layers, places, recurrent    # noqa: F401  (all but gradients: their rules)
+    from . import attention, contractions, further_formulas, gradients, layers, matrices, places, recurrent, signals    # noqa: F401  (their rules)
     _let_functions_ask()
     overriding.dispatch = public
     _backward.dispatching = gradients
@@ -211,6 +211,8 @@ def arranged(known, args, kwargs):
             raise RuntimeError(f"{known.name}() is missing value for argument '{a.name}'. Declaration: {known}")
         given.append(_as(a, x))
     while given and places[len(given) - 1].has_default and same(given[-1], _as(places[len(given) - 1], places[len(given) - 1].default)):
+        if given[-1] is None and known.name in _UNDEFINED:
+            break
         given.pop()
     rest = {}
     for a in known.arguments[len(places):]:
@@ -223,6 +225,10 @@ def arranged(known, args, kwargs):
     if named:
         raise RuntimeError(f"Unknown keyword argument '{next(iter(named))}' for operator '{known.name}'. Schema: {known}")
     return tuple(given), rest
+
+
+#: Operators that torch gives an undefined tensor, which is not the default None.
+_UNDEFINED = frozenset(("aten::_embedding_bag", "aten::_embedding_bag_forward_only"))
 
 
 def same(x, default):
