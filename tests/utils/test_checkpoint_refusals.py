@@ -26,3 +26,13 @@ def test_a_checkpoint_where_hooks_on_saved_tensors_are_refused():
     with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
         with pytest.raises(RuntimeError, match="^not here$"):
             checkpoint(torch.sin, torch.ones(2, requires_grad=True), use_reentrant=False)
+
+
+@pytest.mark.parametrize("after", [lambda v: v.detach_(), lambda v: v.detach_().requires_grad_()])
+def test_an_argument_that_was_cut_from_its_history_is_refused(after):
+    for function in (torch.sin, lambda x: checkpoint(torch.sin, x.exp(), use_reentrant=False)):
+        v = torch.ones(3, requires_grad=True) * 1
+        y = checkpoint(function, v, use_reentrant=False)
+        after(v)
+        with pytest.raises(RuntimeError, match="Trying to use a saved tensor that has been detached in-place"):
+            y.sum().backward()

@@ -15,6 +15,7 @@ from ..amp import autocast_mode as amp
 from ..autograd import _is_checkpoint_valid, backward as _backward
 from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
+from ..autograd.saved import DETACHED
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, warn
@@ -177,13 +178,15 @@ def _again(t, gradient):
 def _kept(args):
     """A function that gives the arguments again, and {id of each tensor among them: the one that was given}."""
     at = [k for k, x in enumerate(args) if isinstance(x, Tensor)]
-    rest = [None if isinstance(x, Tensor) else x for x in args]
+    rest, followed = [None if isinstance(x, Tensor) else x for x in args], [k for k in at if not args[k].is_leaf]
     with enable_grad():
         node = _Arguments.apply(empty(0, requires_grad=True), *[args[k] for k in at]).grad_fn
 
     def again():
         full, given = list(rest), {}
         for k, t in zip(at, node.saved_tensors):
+            if t.is_leaf and k in followed:
+                raise RuntimeError(DETACHED)
             full[k] = _again(t, _gradient())
             given[id(full[k])] = t
         return full, given
