@@ -182,3 +182,18 @@ def test_a_write_to_a_view_whose_base_got_other_memory_is_followed_where_it_fits
         assert v.grad_fn.name() == "AsStridedBackward0" and b.grad_fn.name() == "torch::autograd::CopySlices"
         with pytest.raises(RuntimeError, match=says):
             v.sum().backward()
+
+
+def test_a_tensor_that_got_inference_memory_has_no_history_for_others():
+    def moved():
+        x = torch.ones(2, requires_grad=True).sin()
+        with torch.inference_mode():
+            other = torch.ones(2)
+        x.data = other
+        return x
+    for f in (torch.sin, torch.sum, lambda x: x[0], lambda x: x.view(-1), lambda x: x.movedim(0, -1)):
+        assert f(moved()).grad_fn is None and not f(moved()).requires_grad
+    for f in (torch.clone, torch.Tensor.double):             # torch writes them into new tensors, which are followed
+        node = f(moved()).grad_fn
+        assert node.name() == "torch::autograd::CopyBackwards"
+        assert [n and n.name() for n, _ in node.next_functions] == [None, "SinBackward0"]

@@ -18,8 +18,9 @@ from ..ops.views import ViewOp, ViewsOp
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.views import memory_of
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_node, forward_only, unversioned, wraps_one
+from ..tensor.core.graph import ForwardOnly, Node, around_nodes, forward_node, forward_only, wraps_one
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of, version
+from ..tensor.core.inference import INFERENCE, unversioned
 from ..tensor.core.overriding import settle
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached, make_view_any

@@ -10,9 +10,10 @@ from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.overriding import plainly
-from ..tensor.core.graph import INFERENCE, Node, forward_only, leads_nowhere, node_class, sequence, unversioned
+from ..tensor.core.graph import Node, forward_only, leads_nowhere, node_class, sequence
 from ..tensor.core.handle import edge, log_grad, read, version
 from ..tensor.core.hooks import retain_too
+from ..tensor.core.inference import INFERENCE, unversioned
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import tensor_on

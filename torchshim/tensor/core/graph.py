@@ -15,6 +15,7 @@ from collections import OrderedDict
 from ...engine import VjpOp, context, meta_of
 from ...ops import promotion as P
 from ...ops.registry import Op, T
+from .inference import INFERENCE, saved_below, unversioned
 
 sequence = itertools.count()
 _classes: dict = {}
@@ -129,6 +130,8 @@ class Node:
             given = [e for e in self._ts_next[:len(inst.op.plan_of.args + inst.op.plan_of.outs)] if e is not None] if (
                 inst is not None and inst.op.__class__ is VjpOp) else ()
             return there[len(given):] + there[:len(given)]         # cotangents come first
+        if name == "CopyBackwards" and inst is not None and inst.op.name in ("clone", "to"):       # what torch copies into an empty tensor
+            return [None, *per_edge]
         params = getattr(inst and inst.op, "params", None)
         if params is None or len(params) != len(inst.layout):
             return per_edge
@@ -146,8 +149,6 @@ class Node:
                     out += made
             elif numbers and p.name == "value":
                 out.append(None)
-        if op.name == "clone" and name == "CopyBackwards":             # the first gradient of a leaf, which torch copies into an empty one
-            return [None, *out]
         order = op.edges
         return [out[k] for k in order] if order is not None and max(order) < len(out) else out
 
@@ -413,11 +414,6 @@ def accumulator_hooks(extra):
     return None if node is None else node._ts_extra
 
 
-INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
-              "by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-              "`torch.no_grad()` instead of `torch.inference_mode()`.")
-
-
 def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
     """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
     global sparse
@@ -428,7 +424,12 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         if name:
             raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")
-        return None
+        if inst.op.name not in ("clone", "to"):
+            return None
+        node = _plain_node(inst, needs, edges, vals, (None,), outs, nums)       # written into new memory, which is followed
+        if node is not None:
+            node.__class__ = node_class("CopyBackwards")
+        return node
     plan = inst.plans.get(needs)
     if plan is None:
         mask = 0
@@ -534,37 +535,6 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
             if pack_refused is not None:
                 pack_refused(inst.plan(needs), inst, tensors)
         return
-
-
-def saved_below(inst, needs, edges, i):
-    """Whether operand `i` of a call inside of a transform is saved for what has a history outside of all: torch's level below them sees
-    the tensor as it is."""
-    levels = context.modes["transform"]
-    if not levels[0].on or inst.op.__class__ is VjpOp:         # a gradient reads what is made of operands, or comes after such a call
-        return False
-    own = {id(t) for level in levels for t in level.own}
-    seen, left = set(), [edges[j] for j in inst.diff_ins if needs >> j & 1 and i in inst.plan(1 << j).args]
-    while left:
-        e = left.pop()
-        e = e[0] if e.__class__ is tuple else getattr(e, "variable", e)
-        if e is not None and id(e) not in seen:
-            seen.add(id(e))
-            if isinstance(e, Node):
-                left += e._ts_next
-            elif id(e) not in own and "_auxiliary" not in e.__dict__:
-                return True
-    return False
-
-
-def unversioned(t):
-    """Whether a tensor, or None, was made in inference mode, and is not what a transform made of such a one, to follow it."""
-    if t is None or t._ts_st.version == t._ts_st.version:
-        return False
-    x = t._ts_extra
-    if x is not None and x.version is not None and t._ts_edge is not None:
-        return False
-    return "saves nothing" not in context.modes and not any(
-        [level.kind == "grad" for level in context.modes.get("transform", ())])     # there torch has wrapped it
 
 
 _plain_node, _around = make_node, {}

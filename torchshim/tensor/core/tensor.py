@@ -445,6 +445,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if self.requires_grad and P.kind_of(other._ts_meta.dtype) < 2:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         y = detached(other)
+        if is_inference(y):
+            meet_inference()
         keep_count(self)
         log_edge(self)
         if self._ts_edge is not None and y._ts_meta.shape != self._ts_meta.shape:
