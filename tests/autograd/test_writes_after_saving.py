@@ -386,7 +386,7 @@ def test_a_view_of_what_left_for_other_memory_still_counts_with_it(n, write):
 @pytest.mark.parametrize("f, name", [
     (lambda x, c: x.exp() * c, "AsStrided"), (lambda x, c: x * x, "AsStrided"), (lambda x, c: x / c, "AsStrided"),
     (lambda x, c: torch.outer(x, c), "AsStrided"), (lambda x, c: x.sin(), "Mul"), (lambda x, c: x.dot(c), "Mul"),
-    (lambda x, c: x ** 2, "Mul"), (lambda x, c: x.atan2(c), "Mul")])
+    (lambda x, c: x ** 2, "Mul"), (lambda x, c: x.atan2(c), "Mul"), (lambda x, c: x.xlogy(c), "AsStrided")])
 def test_forward_formulas_read_views_of_the_operands_and_tangents_as_they_are(f, name):
     """Which of the two backward tells of goes by the order in which torch's formula saved them."""
     x = torch.tensor([.5, -1., 2.], dtype=torch.float64, requires_grad=True) * 1

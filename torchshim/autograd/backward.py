@@ -23,9 +23,10 @@ from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode, node_hooks, turns
 from .cotangents import GradTensors, arithmetic
 from .grad_ops import ADD, ones_value
+from .factors import release_product
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
-from .saved import RELEASED, end_of, release_product, residuals
+from .saved import RELEASED, end_of, residuals
 from .second_order import part_of, part_with, with_lists
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
@@ -429,9 +430,9 @@ def _apply(node, box, mode, part=None):
             if "pushing" in context.modes:     # forward derivatives are of what was there when the call was made
                 break
             try:
-                saved = residuals(node)
+                saved = residuals(node, asked=(context.modes["graph task"][2], box))
             except RuntimeError:
-                release_product(node)
+                release_product(node, context.modes["graph task"][2], box)
                 raise
             break
     cts, lacking = plan.cts, False

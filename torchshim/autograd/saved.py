@@ -17,6 +17,7 @@ from ..tensor.core.storage import known_by, moved_from, read_steps, was_rewritte
 from ..tensor.core.tensor import tensor_from
 from ..tensor.core.view import alias, tensor_on
 from . import anomaly_mode
+from .factors import looked_at, operands_of_product
 from .second_order import by_comparison
 
 
@@ -186,9 +187,9 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
             "changed in there or anywhere later. Good luck!")
 
 
-def residuals(node, only=None):
-    """What a node saved, checked, or `only` that at one place. A write through `.data` changes the saved tensor and is not noticed, as in
-    torch."""
+def residuals(node, only=None, asked=None):
+    """What a node saved, checked, or `only` that at one place. `asked`: by whom, for which cotangents (see `looked_at`), else all is looked at.
+    A write through `.data` changes the saved tensor and is not noticed, as in torch."""
     saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
     for k, st, version, gen, steps, offset, about in node._ts_guard:
         if st.gen == gen or only is not None and k != only:
@@ -243,14 +244,12 @@ def residuals(node, only=None):
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps, offset, about is not None)))
     wrong = [w for w in wrong if _read_for_some(node, w[1])]
+    if wrong and asked is not None and node._ts_inst.op.__class__ is VjpOp:
+        looked = looked_at(node, *asked)
+        wrong = [w for w in wrong if w[1] in looked]
     if wrong:
         raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
     return saved
-
-
-# the gradients of these are products with the operands themselves
-_PRODUCTS = frozenset("mul div true_divide matmul mm bmm mv dot vdot linear addmm addmv addbmm baddbmm addr addcmul inner outer einsum "
-                      "tensordot".split())
 
 
 def _read_itself(op):
@@ -266,7 +265,7 @@ def _is_product(op, but=()):
     """Whether a gradient, or the gradient of one, is a product with the operands themselves; of other operators than `but`."""
     while op.__class__ in (Batched, VjpOp):
         op = op.op if op.__class__ is Batched else op.inst.op
-    return op.name.rstrip("_") in _PRODUCTS and op.name not in but
+    return op.name not in but and bool(operands_of_product(op))
 
 
 def _followed(st, t=None, since=None):
@@ -335,18 +334,6 @@ def written_error(t, st, version):
         return RuntimeError(creation_error(t, vw, True))
     target, nr = end_of(edge(t))
     return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
-
-
-def release_product(node):
-    """A gradient that is a product with what is made of an operand cannot be differentiated, since that was written: torch comes there from
-    the product, which is done and has released what it saved."""
-    walk = context.modes["graph task"][2] if context.modes.get("graph task") else None
-    if walk is None or walk.retain_graph or node._ts_inst.op.__class__ is not VjpOp or node.name() != "MulBackward0":
-        return
-    last = len(node._ts_inst.in_metas) - 1     # what came in: the product itself saved that
-    if not _is_product(node._ts_inst.op) and all([g[1].version == g[2] for g in node._ts_guard
-                                                  if node._ts_plan.args[g[0]:g[0] + 1] == (last,)]):
-        node._ts_release()
 
 
 class Entrance(Node):

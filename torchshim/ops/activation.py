@@ -13,7 +13,7 @@ from . import promotion as P
 from .common import half_of, is_complex, plus_product, real_alone, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
 from .casts import short
-from .registry import NUMBER_KIND, SF, op
+from .registry import NUMBER_KIND, SF, every_operand, op, the_operand
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)
@@ -44,7 +44,7 @@ def _as_operand(inst, self, *numbers):
 
 @op("relu6(Tensor self) -> Tensor", strides=_as_operand, grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method",
     functional="inplace", **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"),
-    rule=(lambda out, x: ~((x <= 0) | (x >= 6)),), by_out="hardtanh")
+    rule=(lambda out, x: ~((x <= 0) | (x >= 6)),), by_out="hardtanh", twice_saves=the_operand)
 def relu6(self):
     """x between 0 and 6."""
     return jnp.minimum(6, jnp.maximum(0, self))           # in this order a zero keeps its sign
@@ -65,7 +65,8 @@ def refuse_empty_range(self, min_val, max_val):
 
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward",
     inplace=True, functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range, strides=_as_operand,
-    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros", by_out="hardtanh")
+    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros", by_out="hardtanh",
+    twice_saves=the_operand)
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
     low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)
@@ -94,7 +95,7 @@ def _leaky_on_host(inst):
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", lie=chosen, grad="LeakyReluBackward0", grad_back="LeakyReluBackward",
     inplace=True, back_refuses=_LEAKY,
     inplace_grad="LeakyReluBackward1", inplace_keeps=True, functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
-    rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
+    rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros", twice_saves=the_operand,
     host=_leaky_on_host)
 def leaky_relu(self, negative_slope):
     """x, times negative_slope below 0."""
@@ -118,7 +119,7 @@ def rrelu_noisy(self, noise):
 
 @op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", promote="arith", grad="ThresholdBackward0",
     grad_back="ThresholdBackward", inplace=True, inplace_grad="ThresholdBackward1", functional="inplace", method=False,
-    refuses=("threshold_cpu", "bc"), overlap="fill")
+    refuses=("threshold_cpu", "bc"), overlap="fill", twice_saves=the_operand)
 def threshold(self, threshold, value):
     """x where above the threshold, `value` elsewhere."""
     return jnp.where(self <= threshold, value, self)
@@ -141,7 +142,8 @@ def hardswish(self):
 
 
 @op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", promote="arith", grad="HardshrinkBackward0", grad_back="HardshrinkBackward",
-    functional=True, refuses=("hardshrink_cpu", "bic"), half_steps=True, twice="zeros")
+    functional=True, refuses=("hardshrink_cpu", "bic"), half_steps=True, twice="zeros",
+    twice_saves=the_operand)
 def hardshrink(self, lambd, half=None):
     """0 between -lambd and lambd, x elsewhere."""
     if half is not None:
@@ -160,7 +162,7 @@ def refuse_negative(self, lambd):
 
 
 @op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", grad_back="SoftshrinkBackward",
-    check=check_softshrink, precheck=refuse_negative, **FUNCTIONAL, twice="zeros",
+    check=check_softshrink, precheck=refuse_negative, **FUNCTIONAL, twice="zeros", twice_saves=the_operand,
     rule=(lambda out, self, lambd: ~((self >= -lambd) & (self <= lambd)),))
 def softshrink(self, lambd):
     """x moved by lambd towards 0, and 0 within lambd of it."""
@@ -353,7 +355,7 @@ def channels_of(m, n):
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", composed=True,
     grad_back="PreluKernelBackward", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False, saves=("self", "weight"),
+    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False, saves=("self", "weight"), twice_saves=every_operand,
     seen=lambda inst: {} if inst.in_metas[0].ndim == inst.in_metas[1].ndim else {1: channels_of(inst.in_metas[0], inst.in_metas[1].numel)})
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""

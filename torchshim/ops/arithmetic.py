@@ -16,7 +16,7 @@ from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, i
 from .loops import while_loop
 from .casts import cast, short
 from .partials import Over, with_partials
-from .registry import SB, SC, SF, SI, T, common_of, each_back, op
+from .registry import SB, SC, SF, SI, T, common_of, each_back, every_operand, op
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -190,7 +190,7 @@ def rsub(self, other, alpha, half=None):
 
 
 @op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left="alone",
-    aliases=("multiply",), saves_number=True, wide_number=True)
+    aliases=("multiply",), saves_number=True, wide_number=True, factors=("self", "other"))
 def mul(self, other):
     """self * other."""
     return self & other if self.dtype == jnp.bool_ else self * other
@@ -241,11 +241,16 @@ def _flat(mode, value):
     return jnp.zeros(value.shape, bool) if _rounds(mode) else value
 
 
+def _factors_of_quotient(made, asked):
+    looked = {"grad", "other"} if "self" in made else set()
+    return looked | {"self", "other"} if "other" in made and asked & {"self", "other"} else looked
+
+
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=...) -> Tensor", lie=each(iterated, as_cotangent), grad=_div_name,
     grad_back=each_back("Div"), check=check_mode,
     promote=lambda layout: "arith" if _rounds(layout[2]) else "float", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
-    saves=("self for other", "other"),
+    saves=("self for other", "other"), factors=_factors_of_quotient,
     rule=(lambda out, self, other, mode: _flat(mode, other) if _rounds(mode) else Over(other),
           lambda out, self, other, mode, half: _flat(mode, _of_divisor(out, self, other, half))))
 def div(self, other, rounding_mode, half=None):
@@ -255,7 +260,7 @@ def div(self, other, rounding_mode, half=None):
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0",
     grad_back=each_back("Div"), promote="float", inplace="method", scalar_left="alone",
-    saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), _of_divisor))
+    saves_number=True, wide_number=True, factors=_factors_of_quotient, rule=(lambda out, self, other: Over(other), _of_divisor))
 def true_divide(self, other):
     """self / other."""
     return self / other
@@ -292,9 +297,13 @@ def _remainder_on_host(inst):
     return remainder
 
 
+def _factors_of_rest(made, asked):
+    return {"self", "other"} if "other" in made and asked & {"self", "other"} else ()
+
+
 @op("remainder(Tensor self, Tensor other) -> Tensor", passing=("self",), grad=_remainder_name, promote="arith", inplace="method",
     scalar_left=True,
-    refuses=("remainder_cpu", "bc"), precheck=refuse_zero, host=_remainder_on_host,
+    refuses=("remainder_cpu", "bc"), precheck=refuse_zero, host=_remainder_on_host, factors=_factors_of_rest, twice_saves=every_operand,
     rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jax.lax.stop_gradient(floor_quotient(self, other))))
 def remainder(self, other):
     """Python's self % other: the sign of `other`."""
@@ -302,6 +311,7 @@ def remainder(self, other):
 
 
 @op("fmod(Tensor self, Tensor other) -> Tensor", passing=("self",), grad=named(("Fmod", 1, 0)), promote="arith", inplace="method",
+    factors=_factors_of_rest, twice_saves=every_operand,
     refuses=("fmod_cpu", "bc"), precheck=refuse_zero,
     rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jnp.trunc(self / other)))
 def fmod(self, other):
@@ -311,7 +321,8 @@ def fmod(self, other):
 
 @op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
     grad="AddcmulBackward0",
-    inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"), half_steps="complex")
+    inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"), half_steps="complex",
+    fresh=("tensor1", "tensor2"))
 def addcmul(self, tensor1, tensor2, value, half=None):
     """self + value * tensor1 * tensor2."""
     if is_float(self):
@@ -336,11 +347,16 @@ def _divided_by_integers(inst, needs):
     return None
 
 
+def _factors_of_addcdiv(made, asked):
+    return {*(("grad",) if "tensor1" in made else ()), *(asked & {"tensor2"})}
+
+
 @op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
     grad="AddcdivBackward0", saves=("tensor1 for tensor2", "tensor2"),
     rule=(lambda out, self, *rest: jnp.ones_like(out),
           lambda out, self, t, by, value, half: short((value if value.__class__ is int else short(value, half)) / by, half),
           lambda out, self, t, by, value, half: -short(short(scaled(t, value), half) / short(by * by, half), half)),
+    factors=_factors_of_addcdiv,
     inplace="method", numbers=(), check=check_addcdiv, back_refuses=_divided_by_integers)
 def addcdiv(self, tensor1, tensor2, value):
     """self + value * tensor1 / tensor2."""
@@ -373,6 +389,7 @@ def _lerp_on_host(inst):
 @op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
     host=_lerp_on_host,
     numbers=("weight",), kernel_numbers=True, wide_number=True, check=check_lerp, saves=("weight",),
+    factors=lambda made, asked: {"grad", "weight"} if "end" in made else {"grad"},
     rule=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
               lambda out, self, end, weight, half: short(end - self, half)))
 def lerp(self, end, weight):
@@ -457,20 +474,20 @@ def pow(self, exponent, half=None):
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent, half)
 
 
-@op("reciprocal(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="ReciprocalBackward0", inplace=True,
+@op("reciprocal(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="ReciprocalBackward0", inplace=True, fresh=("grad",),
     rule=(lambda out, self, half: -short(out * out, half),))
 def reciprocal(self):
     """1 / self."""
     return 1 / self
 
 
-@op("sqrt(Tensor self) -> Tensor", promote="float", grad="SqrtBackward0", inplace=True, rule=(lambda out, self: Over(2 * out),))
+@op("sqrt(Tensor self) -> Tensor", promote="float", grad="SqrtBackward0", inplace=True, fresh=("result",), rule=(lambda out, self: Over(2 * out),))
 def sqrt(self):
     """The square root. Its slope at a complex 0 is what that division gives: infinite in the direction of the tangent."""
     return jnp.sqrt(self)
 
 
-@op("rsqrt(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="RsqrtBackward0", inplace=True,
+@op("rsqrt(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="RsqrtBackward0", inplace=True, fresh=("grad",),
     rule=(lambda out, self, half: -0.5 * short(_power(out, 3, half), half),))
 def rsqrt(self):
     """1 / sqrt(self)."""
@@ -523,16 +540,26 @@ def two_to(x):
     return jnp.power(jnp.asarray(2, x.dtype), x)
 
 
+def _factors_of_hypotenuse(made, asked):
+    return {"result", *[name for own in made if asked & {own, "grad"} for name in (own, "grad")]}
+
+
 @op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", grad_back="Div", inplace="method", numbers=(),
-    refuses=("hypot_cpu", "bic"), saves=("result",),
+    refuses=("hypot_cpu", "bic"), saves=("result",), factors=_factors_of_hypotenuse,
     rule=(lambda out, self, other, half: [Over(out), self], lambda out, self, other, half: [Over(out), other]))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
     return hypotenuse(self, other)
 
 
+def _factors_of_xlogy(made, asked):
+    if asked == {"self"} == made:              # which it compares
+        return ()
+    return {"other", *(("grad",) if "self" in made else ()), *(("self", "grad") if "other" in made and asked & {"self", "grad"} else ())}
+
+
 @op("xlogy(Tensor self, Tensor other) -> Tensor", lie=each(plain, iterated), promote="float", inplace=True, scalar_left=True,
-    refuses=("xlogy_cpu", "c"),
+    refuses=("xlogy_cpu", "c"), factors=_factors_of_xlogy,
     twice="compares self", grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
     rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other),
     pullback=lambda g, self, other, half: (jnp.where((self == 0) & (other <= 0), 0, _xlogy(g, other, half)), short(g * self, half) / other),
@@ -557,7 +584,7 @@ def _share(exp, a, b, half):
 
 
 @op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", grad_back="Div", numbers=(),
-    refuses=("logaddexp_cpu", "bi"), back_refuses=no_bools((0, None), (1, None)),
+    refuses=("logaddexp_cpu", "bi"), fresh=("self", "other"), back_refuses=no_bools((0, None), (1, None)),
     rule=(lambda out, self, other, half: _share(jnp.exp, other, self, half), lambda out, self, other, half: _share(jnp.exp, self, other, half)))
 def logaddexp(self, other):
     """log(exp(self) + exp(other))."""
@@ -572,7 +599,7 @@ def logaddexp(self, other):
 
 
 @op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", grad_back="Div", numbers=(),
-    refuses=("logaddexp2_cpu", "bic"), back_refuses=no_bools((0, None), (1, None)),
+    refuses=("logaddexp2_cpu", "bic"), fresh=("self", "other"), back_refuses=no_bools((0, None), (1, None)),
     rule=(lambda out, self, other, half: _share(jnp.exp2, other, self, half), lambda out, self, other, half: _share(jnp.exp2, self, other, half)))
 def logaddexp2(self, other):
     """log2(2 ** self + 2 ** other)."""

@@ -26,7 +26,8 @@ def _as_matrices(inst):
     return {**seen, 1: (common, math.prod(b.shape[n:]))} if b.contiguous and others == [*range(n)] else seen
 
 
-@op("tensordot.dims(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", grad="ViewBackward0", seen=_as_matrices)
+@op("tensordot.dims(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", grad="ViewBackward0", seen=_as_matrices,
+    factors=("self", "other"))
 def tensordot(self, other, dims_self, dims_other):
     """Sum of products over pairs of dimensions."""
     if len(dims_self) != len(dims_other):
@@ -297,7 +298,8 @@ def _pairs_alone(inst, wrt):
 
 
 @op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", plain_gradients=True, grad=_einsum_name, seen=_einsum_seen, composed=True,
-    copied=_pairs_alone, saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)))
+    copied=_pairs_alone, saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)),
+    factors=("tensors",))
 def einsum(equation, tensors):
     """Einstein's summation."""
     inputs, out = parsed(equation, [x.shape for x in tensors])

@@ -158,8 +158,18 @@ def check_order(self, ord, *rest):
         raise TypeError("linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str")
 
 
+def _signs_and_factor(place):
+    """`twice_saves` of a norm whose order is the argument at `place`: the signs that sum absolute values keep what they are of, which `dist`
+    made for itself, and have a history."""
+    def kept(inst, wrt):
+        last = len(inst.in_metas) - 1
+        return (~last, *((~0,) if place == 1 else ())) if inst.op.inst.layout[place] == 1 and any([i < last for i in wrt]) else None
+    return kept
+
+
 @op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order, saves=("self", "result"),
+    twice_saves=_signs_and_factor(1),
     nowhere=_counts(1))
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
@@ -167,7 +177,7 @@ def linalg_vector_norm(self, ord, dim, keepdim, dtype):
 
 
 @op("norm.along(Tensor self, Number p, int[1] dim, bool keepdim=False) -> Tensor", grad="NormBackward1", function=False, method=False,
-    saves=("self", "result"), nowhere=_counts(1))
+    saves=("self", "result"), nowhere=_counts(1), twice_saves=_signs_and_factor(1))
 def norm_along(self, p, dim, keepdim):
     """The vector norm under its older name."""
     return vector_norm(self, float(p), dim, keepdim, None)
@@ -186,6 +196,7 @@ def _check_dist(self, other, p):
 
 
 @op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("self", "other", "result"), check=_check_dist,
+    fresh=("self", "other"), twice_saves=_signs_and_factor(2),
     nowhere=_counts(2), back_refuses=_negated_nothing, out=False)
 def dist(self, other, p):
     """The p-norm of the difference."""

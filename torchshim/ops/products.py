@@ -236,14 +236,14 @@ def _fold_words(metas, wanted):
 
 
 @op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, grad_back=_matmul_back, aliases=("linalg.matmul",), seen=_folded,
-    in_steps=True, saved_as=_factors, words=_fold_words, grad_for=_turned)
+    in_steps=True, saved_as=_factors, words=_fold_words, grad_for=_turned, factors=("self", "other"))
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)
     return product(self, other)
 
 
-@op("mm(Tensor self, Tensor mat2) -> Tensor", grad="MmBackward0", grad_back="Mm")
+@op("mm(Tensor self, Tensor mat2) -> Tensor", grad="MmBackward0", grad_back="Mm", factors=("self", "mat2"))
 def mm(self, mat2):
     """Product of two matrices."""
     if self.ndim != 2:
@@ -254,7 +254,7 @@ def mm(self, mat2):
     return product(self, mat2)
 
 
-@op("bmm(Tensor self, Tensor mat2) -> Tensor", grad="BmmBackward0", plain_gradients=True)
+@op("bmm(Tensor self, Tensor mat2) -> Tensor", grad="BmmBackward0", plain_gradients=True, factors=("self", "mat2"))
 def bmm(self, mat2):
     """Products of two stacks of matrices."""
     stacks(self, mat2)
@@ -262,7 +262,7 @@ def bmm(self, mat2):
     return product(self, mat2)
 
 
-@op("mv(Tensor self, Tensor vec) -> Tensor", grad="MvBackward0", plain_gradients=True)
+@op("mv(Tensor self, Tensor vec) -> Tensor", grad="MvBackward0", plain_gradients=True, factors=("self", "vec"))
 def mv(self, vec):
     """Product of a matrix and a vector."""
     if self.ndim != 2 or vec.ndim != 1:
@@ -273,14 +273,14 @@ def mv(self, vec):
     return product(self, vec)
 
 
-@op("dot(Tensor self, Tensor tensor) -> Tensor", grad="DotBackward0")
+@op("dot(Tensor self, Tensor tensor) -> Tensor", grad="DotBackward0", factors=("self", "tensor"))
 def dot(self, tensor):
     """Inner product of two vectors."""
     fits_dot(self, tensor)
     return product(self, tensor)
 
 
-@op("vdot(Tensor self, Tensor other) -> Tensor", grad="VdotBackward0")
+@op("vdot(Tensor self, Tensor other) -> Tensor", grad="VdotBackward0", factors=("self", "other"))
 def vdot(self, other):
     """Inner product of two vectors, the first one conjugated."""
     fits_dot(self, other)
@@ -306,7 +306,7 @@ def _of_vectors(a, b):
     grad=lambda inst: ("MulBackward0" if () in [m.shape for m in inst.in_metas] else "DotBackward0" if _of_vectors(*inst.in_metas)
                        else "MmBackward0"), seen=_inner_seen,
     saved_as=lambda inst: ("self", "other" if () in [m.shape for m in inst.in_metas] else "tensor" if _of_vectors(*inst.in_metas) else
-                           "mat2"))
+                           "mat2"), factors=("self", "other"))
 def inner(self, other):
     """Sum of products over the last dimension of both, as a matrix of the dimensions of one by those of the other, or one number where there
     is one of each; with a number, the product."""
@@ -378,7 +378,8 @@ def same_as_self(self, other):
 
 
 @op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    passing=lambda inst: ("self",) if inst.layout[3].__class__ is int else (), grad="AddmmBackward0", inplace=True)
+    passing=lambda inst: ("self",) if inst.layout[3].__class__ is int else (), grad="AddmmBackward0", inplace=True,
+    factors=("mat1", "mat2"))
 def addmm(self, mat1, mat2, beta, alpha):
     """beta * self + alpha * mat1 @ mat2."""
     same_as_self(self, mat2)
@@ -392,6 +393,7 @@ def addmm(self, mat1, mat2, beta, alpha):
 
 
 @op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True,
+    factors=("mat", "vec"),
     plain_gradients=True,
     variant=lambda self, mat, *rest: _addmv_by_columns if mat.dtype in (P.float16, P.bfloat16) and _by_columns(mat) else None)
 def addmv(self, mat, vec, beta, alpha, total=None):
@@ -443,7 +445,7 @@ def check_addr(self, vec1, vec2, beta, alpha):
 
 
 @op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddrBackward0", promote="arith",
-    elementwise=False, inplace=True, half_steps=True, check=check_addr)
+    elementwise=False, inplace=True, half_steps=True, check=check_addr, factors=("vec1", "vec2"))
 def addr(self, vec1, vec2, beta, alpha, half=None):
     """beta * self + alpha * outer(vec1, vec2)."""
     vector("vec1", vec1, "addr")
@@ -473,7 +475,7 @@ addr.inplace_check = _check_addr_in_place
 
 
 @op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0",
-    plain_gradients=True)
+    plain_gradients=True, factors=("batch1", "batch2"))
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
     stacks_added(self, batch1, batch2, 2)
@@ -499,7 +501,7 @@ def _one_by_one(self, made, beta, alpha):
 
 
 @op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True,
-    plain_gradients=True)
+    plain_gradients=True, factors=("batch1", "batch2"))
 def baddbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * batch1 @ batch2."""
     stacks_added(self, batch1, batch2, 3)
@@ -556,7 +558,7 @@ def _check_linear(input, weight, bias):
 
 @op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name,
     grad_back=_linear_back, check=_check_linear, function=False,
-    method=False, seen=_layer_seen, saved_as=_layer_factors,
+    method=False, seen=_layer_seen, saved_as=_layer_factors, factors=("input", "weight"),
     variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
 def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""

@@ -105,6 +105,10 @@ linear_rule: where `rule` is not linear in the cotangent: a function of (Instanc
   kept, that gives the gradients and is. Forward derivatives are made of it.
 twice_saves: a function of the Instance of the backward and the operands of that which want gradients: what it keeps, read or not (~0: the
   first operand). `both_factors` where the gradient is that which comes in times a slope that has zeros for a gradient.
+factors: the names of the operands and results with which torch's gradient multiplies what came in as they are: its first node saves these
+  (default: it multiplies with what it makes of them). Or a function of the names of the operands whose gradients are differentiated, and of
+  what they are differentiated by ("grad": what came in), that gives the names of all whose writes torch then notices.
+  fresh: the names of those of which no node of its gradient saves more than what was made of them.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
 """
@@ -174,7 +178,8 @@ class Op(Operator):
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
-                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None, reads=None, twice_saves=None):
+                 nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None, reads=None, twice_saves=None,
+                 factors=(), fresh=()):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -195,6 +200,7 @@ class Op(Operator):
         self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.linear_rule = _by_partials if pullback and linear_rule is None else linear_rule
         self.variant, self.host, self.host_back, self.results, self.reads, self.twice_saves = variant, host, host_back, results, reads, twice_saves
+        self.factors, self.fresh = factors, fresh
         if weight is not None:
             self.weight = weight
         if saves.__class__ is tuple:
@@ -534,6 +540,16 @@ def both_factors(inst, wrt):
     that factor was made of."""
     last = len(inst.in_metas) - 1
     return tuple([~i for i in range(last + 1)]) if any([i < last for i in wrt]) else ()
+
+
+def every_operand(inst, wrt):
+    """Likewise of a kernel that keeps all that it was given."""
+    return tuple([~i for i in range(len(inst.in_metas))])
+
+
+def the_operand(inst, wrt):
+    """Likewise of one that compares what was saved first, and keeps that alone."""
+    return ~0,
 
 
 class InplaceOp(Operator):

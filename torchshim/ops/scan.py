@@ -53,7 +53,7 @@ def _of_one(inst):
     return "compared" if m.numel <= 1 or m.shape[wrap_dim(inst.layout[1], m.ndim)] == 1 else None
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0",
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0", factors=("self",),
     grad_back="Div", inplace=True,
     out="dtype",
     saves=("self", "result"), twice=_of_one, host_back=_back_on_host(scan_rules.product_back))

@@ -59,18 +59,19 @@ def _complex_log1p_jvp(primals, tangents):
 
 
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
-exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
+exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,), factors=("result",))
 exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x.imag * math.log(2))) if is_complex(x) else jnp.exp2(x),
                "2 to the power of each element.", "Exp2", rule=(lambda out, x, half: [math.log(2), out],),
-               grad_back=lambda inst, needs: "MulBackward1")
-expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1", rule=(lambda out, x, half: short(out + 1, half),))
-log = declare("log", jnp.log, "The natural logarithm.", "Log", grad_back="Div")
+               grad_back=lambda inst, needs: "MulBackward1", factors=("result",))
+expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1", rule=(lambda out, x, half: short(out + 1, half),),
+                fresh=("result",))
+log = declare("log", jnp.log, "The natural logarithm.", "Log", grad_back="Div", factors=("self",))
 log2 = declare("log2", _log_to(2, jnp.log2), "The logarithm to base 2.", "Log2", grad_back="Div",
-               rule=(lambda out, x, half: Over(short(x * math.log(2), half)),))
+               rule=(lambda out, x, half: Over(short(x * math.log(2), half)),), fresh=("self",))
 log10 = declare("log10", _log_to(10, jnp.log10), "The logarithm to base 10.", "Log10", grad_back="Div",
-                rule=(lambda out, x, half: Over(short(x * math.log(10), half)),))
+                rule=(lambda out, x, half: Over(short(x * math.log(10), half)),), fresh=("self",))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P",
-                grad_back="Div", rule=(lambda out, x, half: Over(short(x + 1, half)),))
+                grad_back="Div", rule=(lambda out, x, half: Over(short(x + 1, half)),), fresh=("self",))
 
 
 def _sigmoid_slope(out, x, half):
@@ -109,13 +110,21 @@ acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh
                 back_refuses=_no_slope_in_place,
                 rule=(lambda out, x, half: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else _root_below(1, -1)(out, x, half),))
 atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1",
-                back_refuses=_no_slope_in_place, rule=(lambda out, x, half: Over(short(1 - short(x * x, half), half)),), grad_back="Div")
+                back_refuses=_no_slope_in_place, rule=(lambda out, x, half: Over(short(1 - short(x * x, half), half)),), grad_back="Div",
+                fresh=("grad",))
+
+
+def _factors_of_angle(made, asked):
+    # grad * other * recip, and grad * -self * recip, of recip = 1 / (self * self + other * other)
+    looked = asked & {"self", "other"}
+    looked |= {"other"} if "self" in made and "grad" in asked else set()
+    return looked | {"grad"} if "self" in made and "other" in asked or "other" in made and "self" in asked else looked
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
     aliases=("arctan2",), refuses=("atan2_cpu", "c"),
     rule=(lambda out, y, x, half: _over_square(x, y, x, half), lambda out, y, x, half: _over_square(-y, y, x, half)), twice="zeros",
-    back_refuses=no_bools((0, 1), text=NEGATED_BOOL))
+    back_refuses=no_bools((0, 1), text=NEGATED_BOOL), factors=_factors_of_angle)
 def atan2(self, other):
     """The angle of the point (other, self)."""
     return jnp.arctan2(self, other)

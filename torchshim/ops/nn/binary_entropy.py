@@ -59,10 +59,16 @@ def binary_cross_entropy(self, target, weight, reduction, half=None):
     return _entropy(self, target, weight, reduction, half)
 
 
+def _factors_of_logits(made, asked):
+    # the weight of the positive ones stands beside the target, and beside a logarithm
+    beside = "self" in made and "target" in asked or "target" in made and "self" in asked
+    return {"grad", "weight", *(("pos_weight",) if beside else ())}
+
+
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
     "str reduction='mean', bool mixed=False) -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"),
     check=lambda x, target, weight, pos_weight, *rest: pos_weight is not None and refuse_bool_minus(x, pos_weight), half_steps=True,
-    saves=("self", "target", "weight", "pos_weight"), grad_for=real_alone, **_on_host(losses.entropy, losses.entropy_back, target_too=False),
+    saves=("self", "target", "weight", "pos_weight"), grad_for=real_alone, factors=_factors_of_logits, **_on_host(losses.entropy, losses.entropy_back, target_too=False),
     **{**_TARGET_FIRST, "promote": lambda layout: None if layout[5] else "arith"})
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction, mixed, half=None):
     """Cross entropy of sigmoid(self), without overflow; mixed: the operands have several dtypes, of which the target's is the result's."""

@@ -19,7 +19,7 @@ from ..common import as_number, half_of, length, real_alone, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
 from ..casts import cast, short
-from ..registry import common_of, kernel_back, op
+from ..registry import common_of, every_operand, kernel_back, op
 from .softmax import log_softmax_of, refuse_integers
 
 
@@ -363,7 +363,7 @@ def _mean_square_jvp(half, primals, tangents):
 
 
 @op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
-    grad_back="MseLossBackward", check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True,
+    grad_back="MseLossBackward", check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True, twice_saves=every_operand,
     half_steps=True)
 def mse_loss(self, target, weight, reduction, half=None):
     """The squared difference; with weights, torch divides by their sum."""
