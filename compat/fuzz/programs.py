@@ -226,8 +226,9 @@ class Program:
             self.emit(text, name)
         elif what == "transform":
             made = r.choice(TRANSFORMS).replace("{}", self.name()).replace("{other}", self.name())
-            name, text = self.new(f"{made}.clone()")       # which nodes are before that is its own affair
-            self.own.add(name)
+            name, text = self.new(f"{made}.clone()")
+            if "pushed(" in made or "jvp(" in made:        # which formula forward derivatives end with is the engine's affair
+                self.own.add(name)
             self.emit(text, name)
         elif what == "grad":
             roots = ", ".join([f"{self.name()}.sum()" for _ in range(r.choice((1, 1, 1, 2)))])

@@ -70,3 +70,23 @@ def test_strict_hessians_are_not_vectorized():
     """torch refuses to do both."""
     with pytest.raises(RuntimeError, match="`strict=True` and `vectorized=True` are not supported together"):
         torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.ones(2), strict=True, vectorize=True)
+
+
+def test_a_function_with_a_generated_rule_is_called_as_torch_calls_what_it_makes_of_it():
+    class Doubled(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+    x, vmap = torch.ones(2, 3, requires_grad=True), torch.func.vmap
+    assert vmap(Doubled.apply)(x).grad_fn.name() == "VmappedDoubledBackward"
+    assert vmap(vmap(Doubled.apply))(x).grad_fn.name() == "VmappedVmappedDoubledBackward"

@@ -13,9 +13,14 @@ _LOSSES = {"BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0
            "SmoothL1LossBackward0"}
 
 
-def batched_name(name, ndim):
+def batched_name(node, ndim):
     """The name of a node of a batch, for the one that ends the function of an example, whose result has `ndim` dimensions.
-    Of a sum of losses it is that of their mean."""
+    Of a sum of losses it is that of their mean; of a Function with a generated rule, that of the Function which torch makes of it."""
+    name, function = type(node).__name__, getattr(node, "_ts_forward_cls", None)
+    if function is not None and function.generate_vmap_rule:
+        return f"Vmapped{function.__name__}Backward"
+    if name.startswith("Vmapped"):
+        return "Vmapped" + name
     if name in _LOSSES:
         return "ViewBackward0" if ndim else "MeanBackward1"
     if name == "NllLossBackward0":

@@ -146,7 +146,7 @@ def batched(fn, xs, dims, randomness="error", held=()):
         info["written"] = [k for k, t in enumerate(ts) if t._ts_st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
-        info["names"] = [None if o.grad_fn is None else batched_name(type(o.grad_fn).__name__, meta(o).ndim) for o in outs]
+        info["names"] = [None if o.grad_fn is None else batched_name(o.grad_fn, meta(o).ndim) for o in outs]
         inner = list(nodes(outs)) if any(info["grads"]) else ()
         saved = {id(g[1]) for node in inner for g in node._ts_guard}
         saved |= {id(s[0]._ts_st) for node in inner if hasattr(node, "_ts_forward_cls") for s in node._ts_saved or ()
