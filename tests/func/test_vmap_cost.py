@@ -59,3 +59,27 @@ def test_the_primitive_is_computed_compiled_and_differentiated_as_its_jaxpr():
         assert np.array_equal(product, x * y) and np.allclose(sine, np.sin(x))
     assert np.array_equal(jax.grad(lambda x: both(x, y)[0].sum())(x), y)
     assert np.array_equal(jax.vmap(lambda x: both(x, y)[0])(np.stack([x, y])), np.stack([x * y, y * y]))
+
+
+def test_many_parts_of_an_example_are_not_traced_one_by_one():
+    x = torch.arange(3 * 700 * 2.).reshape(3, 700, 2)
+    before = counters["traces"]
+    parts = vmap(lambda x: x.unbind(0))(x)
+    assert torch.equal(parts[699], x[:, 699])
+    assert torch.equal(vmap(lambda x: torch.stack(x.unbind(0)[::-1]))(x), x.flip(1))
+    assert torch.equal(vmap(lambda x: [2 * x[k] for k in range(700)])(x)[3], 2 * x[:, 3])
+    assert counters["traces"] - before < 20
+    x[1, 5] = -1                               # they are views of the batch
+    assert parts[5].tolist() == x[:, 5].tolist()
+
+
+def test_a_part_is_read_once_and_again_after_a_write():
+    def f(x):
+        first, second = x.unbind(0)
+        doubled = first * second
+        x.mul_(3)
+        return doubled, first * 1, first + second
+    x = torch.arange(8.).reshape(4, 2)
+    want = x[:, 0] * x[:, 1], 3 * x[:, 0], 3 * (x[:, 0] + x[:, 1])
+    made = vmap(lambda x: f(x.clone()))(x)
+    assert all(map(torch.equal, made, want))

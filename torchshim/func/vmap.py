@@ -159,7 +159,9 @@ def batched(fn, xs, dims, randomness="error", held=()):
         own = {id(t._ts_st) for t in ts}
         info["captured"] = [(node, g[1], g[2]) for node in sorted(inner, key=lambda node: -node._ts_seq) if node._ts_seq >= since
                             for g in node._ts_guard if id(g[1]) not in own and getattr(g[1], "st", g[1]).value.extra is not TRACED]
-        made = outs + [ts[k] for k in info["written"]]
+        info["views"] = [None if s is None or grads is not wants[s[0]] or same is not None else _placed(xs[s[0]], dims[s[0]], s[1])
+                         for s, grads, same in zip(info["seen"], info["grads"], info["same"])]
+        made = [o for o, view in zip(outs, info["views"]) if view is None] + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
     _EXAMPLES[0] = run.__code__
@@ -172,13 +174,13 @@ def batched(fn, xs, dims, randomness="error", held=()):
         if wants[k]:
             raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
         xs[k].copy_(made.pop().movedim(0, dims[k]))
-    for j, seen in enumerate(info["seen"]):
+    computed = iter(made)
+    made = [next(computed) if view is None else None for view in info["views"]]
+    for j, (seen, view) in enumerate(zip(info["seen"], info["views"])):
         if info["same"][j] is not None:        # the same for all examples
             made[j], info["grads"][j] = info["same"][j].expand(xs[0].shape[dims[0]], *info["same"][j].shape), False
-            continue
-        y = None if seen is None or info["grads"][j] is not wants[seen[0]] else _view(xs[seen[0]], dims[seen[0]], seen[1])
-        if y is not None:
-            made[j], info["grads"][j] = y, False
+        elif view is not None:
+            made[j], info["grads"][j] = _view(xs[seen[0]], dims[seen[0]], view), False
     if any(info["grads"]):
         _attach(made, fn, xs, dims, wants, info, randomness, held)
     return made
@@ -257,16 +259,27 @@ def _source(o, ts):
     return None
 
 
-def _view(x, d, steps):
-    """`x` with the batch dimension `d` first, its examples seen through `steps`; None where that is no view of its memory."""
-    y = x.movedim(d, 0) if d else x.view_as(x)
+def _placed(x, d, steps):
+    """What shows of `x`, with the batch dimension `d` first, its examples through `steps`: (an Instance, shape, dtype and strides of an
+    example, offset, numbers) for each; None where that is no view of its memory."""
+    m, made = meta(x), []
+    m = meta_of((m.shape[d], *m.shape[:d], *m.shape[d + 1:]), m.dtype, m.device, (m.strides[d], *m.strides[:d], *m.strides[d + 1:]))
     for inst, nums in steps:
-        found = place(meta(y), inst, nums)
+        found = place(m, inst, nums)
         if found is None:
             return None
         *lies, offset = found
+        made.append((inst, lies, offset, nums))
+        m = batched_view.resolve((inst, *lies, inst.layout[-1]), (m,), inst.kinds).out
+    return made
+
+
+def _view(x, d, placed):
+    """`x` with the batch dimension `d` first, its examples seen as `_placed` says."""
+    y = x.movedim(d, 0) if d else x.view_as(x)
+    for inst, lies, offset, nums in placed:
         offset += offset_of(y) * meta(y).dtype.itemsize // inst.out.dtype.itemsize
-        y = make_view_any(y, batched_view, (inst, *lies, inst.layout[-1]), offset, nums, inst.kinds)
+        y = make_view_any(y, batched_view, (inst, *lies, inst.layout[-1]), offset, nums, inst.kinds, later=True)
     return y
 
 

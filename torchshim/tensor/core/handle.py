@@ -65,8 +65,12 @@ def _read_again(t, vw, root):
             if open_ is not None:
                 layout, nums = (open_[0], layout[1]), open_[1]
                 kinds = "i" * len(nums)
-        return record(context, op, layout, (root,), nums, kinds)[0]
-    return read_steps(root, steps)
+        v = record(context, op, layout, (root,), nums, kinds)[0]
+    else:
+        v = read_steps(root, steps)
+    if root.extra is TRACED:                   # an equation each time
+        vw.held = v
+    return v
 
 
 def meta(t):

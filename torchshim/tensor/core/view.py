@@ -5,7 +5,7 @@ from weakref import ref as weakref
 
 from numpy import ndarray
 
-from ...engine import Immediate, Value, context, record
+from ...engine import TRACED, Immediate, Value, context, record
 from ...ops.views import SELECT, slice_op as SLICE_OP
 from . import dispatch, graph
 from .handle import edge, meta, offset_of, read, without_history
@@ -90,9 +90,9 @@ def make_view(a, op, layout, offset):
 # -- end of what unroll.py writes ---------------------------------------------------------------------------------------
 
 
-def make_view_any(t, op, layout, offset, nums=(), kinds="", creation=None):
-    """`make_view` with run-time numbers, or with a reason why its result may not be written in place."""
-    if shared(t._ts_st):                       # read when it is used: it need not read all of the memory
+def make_view_any(t, op, layout, offset, nums=(), kinds="", creation=None, later=False):
+    """`make_view` with run-time numbers, or with a reason why its result may not be written in place. `later`: read when it is used."""
+    if later or shared(t._ts_st) or t._ts_st.value.extra is TRACED:    # it need not read all of shared memory
         va = result = None
         inst = op.resolve(layout, (meta(t),), kinds)
     else:
