@@ -4,7 +4,6 @@ A Jacobian here has a row for each element of an input and a column for each ele
 """
 from __future__ import annotations
 
-
 import numpy as np
 
 from ..engine import warn
@@ -16,6 +15,7 @@ from ..tensor.core.layout import strided
 from ..tensor.core.tensor import Tensor
 from . import forward_ad
 from .batched import walked_once
+from .fast_gradcheck import directions, in_full, weighed
 from .function import Function
 from .grad_mode import grad_mode
 
@@ -91,10 +91,10 @@ def _check_inputs(inputs):
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
 
 
-def _numerical(fn, inputs, k, eps):
-    """For each output of `fn` (real arrays) its Jacobian in input `k`, by central differences. For a complex input the
-    derivative along the imaginary axis is the imaginary part, as torch's gradient has it. The input itself is changed for a while: what
-    `fn` knows of it in other ways (its closure, a dict that holds it) has to see the same number."""
+def _numerical(fn, inputs, k, eps, along=None):
+    """For each output of `fn` (real arrays) its Jacobian in input `k`, by central differences, or `along` one direction alone. For a complex
+    input the derivative along the imaginary axis is the imaginary part, as torch's gradient has it (directions are two then). The input
+    itself is changed for a while: what `fn` knows of it in other ways (its closure, a dict that holds it) has to see the same number."""
     x = inputs[k]
     base = np.array(x.numpy(force=True), order="C")
     rows = []
@@ -107,13 +107,13 @@ def _numerical(fn, inputs, k, eps):
             return [np.array(o) for o in fn(*inputs)]
         finally:
             x.data.copy_(Tensor.new_tensor(x.detach(), base))
-    for i in range(base.size):
-        plus, minus = at(i, eps), at(i, -eps)
+    for i, u, w in [(i, 1, 1) for i in range(base.size)] if along is None else [(slice(None), *along)]:
+        plus, minus = at(i, eps * u), at(i, -eps * u)
         for k, (p, m) in enumerate(zip(plus, minus)):
             _check_alike(p, m, eps, k if len(plus) > 1 else None)
         row = [(p - m) / (2 * eps) for p, m in zip(plus, minus)]
         if x.is_complex():
-            row = [r + 1j * (p - m) / (2 * eps) for r, p, m in zip(row, at(i, eps * 1j), at(i, -eps * 1j))]
+            row = [r + 1j * (p - m) / (2 * eps) for r, p, m in zip(row, at(i, eps * 1j * w), at(i, -eps * 1j * w))]
         rows.append(row)
     if not rows:
         return []
@@ -130,13 +130,13 @@ def _check_alike(p, m, eps, k):
                                  f"{what}s {a} and {b}.")
 
 
-def _analytical(out, inputs):
-    """The Jacobian of one real output in each input, one backward pass for each of its elements."""
+def _analytical(out, inputs, weights=None):
+    """The Jacobian of one real output in each input, one backward pass for each of its elements, or for their sum with these weights."""
     from . import grad
     columns = [[] for _ in inputs]
-    for j in range(out.numel()):
+    for j in range(out.numel() if weights is None else 1):
         ct = zeros_like(out.detach()).reshape(-1)
-        ct[j] = 1
+        ct[j if weights is None else slice(None)] = 1 if weights is None else from_numpy(weights)
         gs = grad(out, inputs, ct.reshape(out.shape), retain_graph=True, allow_unused=True)
         for column, g, x in zip(columns, gs, inputs):
             column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.to_dense().numpy(force=True).reshape(-1))
@@ -154,12 +154,12 @@ def _parts(outs):
 
 
 def _mismatch(analytical, numerical, o, i, prefix, in_dtype, out_dtype, what="Jacobian"):
-    a, n = from_numpy(analytical), from_numpy(numerical)
+    a, n = from_numpy(np.asarray(analytical)), from_numpy(np.asarray(numerical))
     return (f"{prefix}{what} mismatch for output {o} with respect to input "
             f"{i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
 
 
-def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
+def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol, fast):
     """Reverse mode against differences; returns these, by input and output, where all is real."""
     diff = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad and _inexact(x)]
     wrt = [inputs[k] for k in diff]
@@ -168,21 +168,29 @@ def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
             with grad_mode(True):
                 made = part([o for o in _differentiable(func(*xs))])
             return [o.numpy(force=True) for o in made]
-        numerical = [_numerical(numbers, inputs, k, eps) for k in diff]
-        for o, out in enumerate(part(list(outs))):
-            analytical = _analytical(out, wrt)
-            again = _analytical(out, wrt)
+        parts = part(list(outs))
+        along, weights = directions(wrt, parts) if fast else ([None] * len(wrt), [None] * len(parts))
+        numerical = [_numerical(numbers, inputs, k, eps, u) for k, u in zip(diff, along)]
+        for o, (out, v) in enumerate(zip(parts, weights)):
+            analytical = _analytical(out, wrt, v)
+            again = _analytical(out, wrt, v)
             if any([a.size and np.abs(a - b).max() > nondet_tol for a, b in zip(analytical, again)]):
                 raise GradcheckError(_NOT_REENTRANT.format(nondet_tol))
-            for i, (a, x) in enumerate(zip(analytical, wrt)):
-                n = numerical[i][o] if numerical[i] else np.zeros((0, out.numel()))
-                if not np.allclose(a, n, rtol=rtol, atol=atol):
-                    made_of = from_numpy(n).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
-                    raise GradcheckError(_mismatch(a, n, which[o], i, prefix, x.dtype, made_of))
+            for i, (a, x, u) in enumerate(zip(analytical, wrt, along)):
+                n, within = numerical[i][o] if numerical[i] else np.zeros((0, out.numel())), atol
+                if fast:
+                    n, a, within = n[0] @ v, weighed(a[:, 0], u), atol * sum([w.sum() for w in u if w is not None]) * v.sum()
+                if not np.allclose(a, n, rtol=rtol, atol=within):
+                    made_of = from_numpy(np.asarray(n)).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
+                    text = _mismatch(a, n, which[o], i, prefix, x.dtype, made_of)
+                    if fast:
+                        n = _numerical(numbers, inputs, diff[i], eps)[o]
+                        text += in_full(from_numpy(n).to(made_of), from_numpy(_analytical(out, wrt)[i]), rtol, atol)
+                    raise GradcheckError(text)
     return None if any([t.is_complex() for t in (*wrt, *outs)]) else numerical
 
 
-def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
+def _compare_forward(func, inputs, outs, eps, atol, rtol, fast, known=None):
     """Forward mode: the tangent along each element of each input against a difference; along both axes where it is complex. known: the
     differences, where they were computed before."""
     diff = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad and _inexact(x)]
@@ -202,30 +210,40 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
             pushed = [forward_ad.unpack_dual(got[o]).tangent for o in made]
             return [np.zeros(got[o].numel(), got[o].dtype.np) if t is None else t.numpy(force=True).reshape(-1)
                     for o, t in zip(made, pushed)]
+
+    def both(k, base, unit, along=None):
+        """By output: (differences or None, tangents), a row for each element or for the direction `along`."""
+        numerical, analytical = [], []
+        for at, u in [(j, 1) for j in range(base.size)] if along is None else [(slice(None), along)]:
+            direction = np.zeros_like(base)
+            direction.reshape(-1)[at] = unit * u
+            if known is None:
+                plus, minus = values(k, base + eps * direction), values(k, base - eps * direction)
+                numerical.append([(p - m) / (2 * eps) for p, m in zip(plus, minus)])
+            analytical.append(tangents(k, direction))
+        return [(known is None and np.stack([r[o] for r in numerical]), np.stack([r[o] for r in analytical])) for o in range(len(made))]
     axes = [("", 1.0)]
     if any([inputs[k].is_complex() for k in diff]):
         axes = [("While considering the imaginary part of complex inputs only, ", 1j),
                 ("While considering the real part of complex inputs only, ", 1.0)]
     for prefix, unit in axes:
-        for i, k in enumerate(diff):
+        along = directions([inputs[k].detach().real for k in diff], ())[0] if fast else [(None,)] * len(diff)
+        for i, (k, (u, *_)) in enumerate(zip(diff, along)):
             x = inputs[k]
-            if unit == 1j and not x.is_complex():
+            if unit == 1j and not x.is_complex() or not x.numel():
                 continue
             base = np.array(x.numpy(force=True), order="C")
-            numerical, analytical = [], []
-            for j in range(base.size):
-                direction = np.zeros_like(base)
-                direction.reshape(-1)[j] = unit
-                if known is None:
-                    plus, minus = values(k, base + eps * direction), values(k, base - eps * direction)
-                    numerical.append([(p - m) / (2 * eps) for p, m in zip(plus, minus)])
-                analytical.append(tangents(k, direction))
-            for o, at in enumerate(made if base.size else ()):
-                n = np.stack([r[o] for r in numerical]) if known is None else known[i][o]
-                a = np.stack([r[o] for r in analytical])
-                if not np.allclose(a, n, rtol=rtol, atol=atol):
-                    dtype = _tuple(outs)[at].dtype
-                    raise GradcheckError(_mismatch(a, n, o, i, prefix, dtype, dtype, "Jacobian computed with forward mode"))
+            for o, (n, a) in enumerate(both(k, base, unit, u)):
+                n, within = n if known is None else known[i][o], atol
+                if fast:
+                    n, a, within = n[0], a[0], atol * u.sum()
+                if not np.allclose(a, n, rtol=rtol, atol=within):
+                    dtype = _tuple(outs)[made[o]].dtype
+                    text = _mismatch(a, n, o, i, prefix, dtype, dtype, "Jacobian computed with forward mode")
+                    if fast:
+                        known = None
+                        text += in_full(*[from_numpy(j).to(dtype) for j in both(k, base, unit)[o]], rtol, atol)
+                    raise GradcheckError(text)
 
 
 def _check_multiplied(outs, wrt):
@@ -277,10 +295,12 @@ def _check_undefined(func, inputs):
 def _check_undefined_forward(func, inputs):
     """A tangent that is missing must count as zeros."""
     which = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    pushed = {k: u if w is None else u + 1j * w for k, (u, w) in zip(which, directions([inputs[k] for k in which], ())[0])}
     for k in which:
         with forward_ad.dual_level():
             plain = [x.detach() if j in which else x for j, x in enumerate(inputs)]
-            duals = [forward_ad.make_dual(x, empty_like(x).uniform_()) if j in which else x for j, x in enumerate(plain)]
+            duals = [forward_ad.make_dual(x, from_numpy(pushed[j]).reshape(x.shape).to(x.dtype)) if j in which else x
+                     for j, x in enumerate(plain)]
             seen = []
             for given in (forward_ad.make_dual(plain[k], zeros_like(plain[k])), plain[k]):
                 outs = _tuple(func(*duals[:k], given, *duals[k + 1:]))
@@ -348,8 +368,8 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
               check_backward_ad=True, fast_mode=False, masked=None):
     """Whether the gradients of `func` at `inputs` (those that require one) agree with finite differences.
 
-    Raises GradcheckError where they do not, or returns False with raise_exception=False. fast_mode is accepted; every
-    element is checked all the same.
+    Raises GradcheckError where they do not, or returns False with raise_exception=False. fast_mode: along one random direction, see
+    fast_gradcheck.py; else each element is checked.
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -363,10 +383,11 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     known = None
     try:
         if check_backward_ad:
-            known = _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad)
+            known = _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
+                               fast_mode)
         if check_forward_ad:
             with grad_mode(True):
-                _compare_forward(func, inputs, func(*inputs), eps, atol, rtol, known)
+                _compare_forward(func, inputs, func(*inputs), eps, atol, rtol, fast_mode, known)
                 if check_batched_forward_grad:
                     _check_batched_forward(func, inputs)
                 if check_undefined_grad:
@@ -378,16 +399,16 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
-def _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad):
+def _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, fast):
     from . import grad
     wrt = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     with grad_mode(True):
         made = func(*inputs)
         outs = _differentiable(made)
         if not outs:
-            _check_constant(func, inputs, eps)
+            _check_constant(func, inputs, eps, fast)
             return None
-        known = _compare(func, inputs, outs, eps, atol, rtol, nondet_tol)
+        known = _compare(func, inputs, outs, eps, atol, rtol, nondet_tol, fast)
         if check_batched_grad:
             _check_batched(outs, wrt, whole[1])
         if whole[1] is not inputs:                 # gradients of sparse inputs must be as sparse as these
@@ -403,11 +424,13 @@ def _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined
     return known
 
 
-def _check_constant(func, inputs, eps):
+def _check_constant(func, inputs, eps, fast):
     def numbers(*xs):
         return [np.asarray(o.numpy(force=True)) for o in _tuple(func(*xs)) if isinstance(o, Tensor) and _inexact(o)]
-    for k, x in enumerate(inputs):
-        if isinstance(x, Tensor) and x.requires_grad and any([j.any() for j in _numerical(numbers, inputs, k, eps)]):
+    wrt = [(k, x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    along = directions([x for _, x in wrt], ())[0] if fast else [None] * len(wrt)
+    for (k, _), u in zip(wrt, along):
+        if any([(np.abs(j) > (eps if fast else 0)).any() for j in _numerical(numbers, inputs, k, eps, u)]):
             raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
