@@ -31,6 +31,9 @@ def _assert(condition, message):
 
 
 def _checked(error, cond, message):
+    if isinstance(cond, SymBool):
+        cond.check(message)
+        return
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if cond:

@@ -117,6 +117,11 @@ def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 
 
 # -- places ----------------------------------------------------------------------------------------------------------------------
+def _first(start, stop):
+    """Where a slice begins, as torch hands it on: beside an end that depends on values nothing is filled in."""
+    return whole(start) if start is not None else None if getattr(stop, "of_values", False) else 0
+
+
 def _indexed(self, index):
     """What the integers, slices and None of an index leave, and the tensors among it at their dimensions."""
     items = list(index) if isinstance(index, tuple) else [index]
@@ -136,7 +141,7 @@ def _indexed(self, index):
                 dim += 1
                 continue
             start, stop, step = x.start, x.stop, x.step
-            made = do("slice.Tensor", made, dim, 0 if start is None else whole(start), _END if stop is None else whole(stop),
+            made = do("slice.Tensor", made, dim, _first(start, stop), _END if stop is None else whole(stop),
                       1 if step is None else whole(step))
             dim += 1
         elif isinstance(x, Tensor) and (x.ndim or x.dtype is torch.bool):

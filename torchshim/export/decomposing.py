@@ -266,6 +266,8 @@ has_side_effect(aten._assert_tensor_metadata.default)
 def decomposed(program, table):
     """The program of operators below autograd. NotImplementedError for writes to what shares memory, and where it depends on the values
     of sizes that are symbols."""
+    if any([str(k)[0] == "u" for k in program.range_constraints]):
+        raise NotImplementedError("torchshim: run_decompositions of a program with numbers or sizes that depend on values")
     try:
         return _decomposed(program, table)
     except Again as again:

@@ -18,7 +18,7 @@ from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind,
                               TensorArgument)
 from .parts import apart
 from .program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
-from .sizes import Again, Key, Symbols, ValueRanges, in_all_cases, int_oo
+from .sizes import INFINITE, Again, Key, Symbols, ValueRanges, in_all_cases, int_oo
 
 _HINT = ("\n\nThe error above occurred when calling torch.export.export. If you would like to view some more information about this error, "
          "and get a list of all other errors that may occur in your export call, you can replace your `export()` call with "
@@ -62,7 +62,7 @@ class _Export:
         free = bounds_of(dynamic, self.signature, self.bound, args, kwargs)
         sources = _guard_names(self.signature, args, kwargs)
         self.symbols, self.sizes = symbols_of(free, self.leaves, sources)
-        self.fixed = set()
+        self.fixed, self.learned = set(), None     # learned: {number that depends on values: its range}, None where there are none
 
     def _tensors(self):
         """(kind, name, tensor, persistent) of the module's own."""
@@ -75,6 +75,11 @@ class _Export:
     def learn(self, again):
         """What a trace found out about sizes. torch's UserError where the program asked for something else."""
         names = again.names
+        if again.what == "values":
+            self.learned = {**(self.learned or {}), **{name: again.value for name in names}}
+            return
+        if any([n not in self.symbols for n in names]):
+            raise NotImplementedError("torchshim: torch.export of sizes that depend on values where the program asks for more than their ranges")
         if again.what == "failed" and len(names) == 2 and len({self.symbols[n].hint for n in names}) == 1:
             again.what = "same"
         if again.what == "same":
@@ -127,13 +132,14 @@ class _Export:
         """One trace. Again where it found out that sizes depend on each other."""
         begin()
         self.inputs, self.graph = [], Graph()
-        mod, graph, of = self.mod, self.graph, Symbols(self.symbols)
+        mod, graph, of = self.mod, self.graph, Symbols(self.symbols, self.learned)
         constants = {}
         for path, m in mod.named_modules():
             for n, x in vars(m).items():
                 if isinstance(x, Tensor):
                     constants.setdefault(id(x), f"{path}.{n}" if path else n)
         mode = tracing.Tracing(graph, constants)
+        mode.of, of.mode = of, mode
         fakes, specs = {}, {}
         own = list(self._tensors())
         for kind, name, x, persistent in own:
@@ -205,7 +211,8 @@ class _Export:
                 self.signature, self.args, self.kwargs))
         guards = [(name, tuple(x.shape) if isinstance(x, Tensor) else x, {d: size for (j, d), size in self.sizes.items() if j == k})
                   for k, (name, x) in enumerate(zip(_guard_names(self.signature, self.args, self.kwargs), self.leaves))]
-        ranges = {}
+        ranges = {Key(name): ValueRanges(-int_oo if least == -INFINITE else least, int_oo if most == INFINITE else most)
+                  for name, (least, most) in mode.of.unbacked.items()}
         for size in self.sizes.values():
             names = size.symbols()
             for name in names:

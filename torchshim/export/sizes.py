@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import random
 
 from .._dispatch.python import state
 from .._subclasses.fake_tensor import FakeTensor, _faked
@@ -17,6 +18,7 @@ from .._toplevel import SymInt
 from ..tensor.core.size import Size
 
 INFINITE = 2 ** 40
+CASES = 10                                     # where numbers depend on values
 
 
 class Again(Exception):
@@ -189,9 +191,12 @@ class ValueRanges:
 
 class _Infinity(float):
     def __repr__(self):
-        return "int_oo"
+        return "int_oo" if self > 0 else "-int_oo"
 
     __str__ = __repr__
+
+    def __neg__(self):
+        return _Infinity(-float(self))
 
 
 int_oo = _Infinity("inf")
@@ -199,12 +204,15 @@ _PRIMES = [n for n in range(11, 3000) if all([n % k for k in range(2, math.isqrt
 
 
 class Symbols:
-    """The symbols of one trace: {name: Symbol}, and `cases`, {name: value} of the example first and then of others."""
+    """The symbols of one trace: {name: Symbol}, and `cases`, {name: value} of the example first and then of others.
 
-    def __init__(self, symbols):
-        self.by_name = symbols
+    unbacked: {symbol of a number that depends on values: its least and greatest}, see `values`; learned: what earlier traces found out of them.
+    """
+
+    def __init__(self, symbols, learned=None):
+        self.by_name, self.unbacked, self.learned, self.asserted, self.mode = symbols, {}, dict(learned or ()), set(), None
         self.cases = [{n: s.hint for n, s in symbols.items()}]
-        for j in range(3):
+        for j in range(3 if learned is None else CASES - 1):
             case = {}
             for k, s in enumerate(symbols.values()):
                 low, high = max(s.least, 2), s.most if s.most is not None else INFINITE
@@ -214,6 +222,24 @@ class Symbols:
         self.known = {}
         for n in symbols:
             self.note(Expr.atom(n))
+
+    def fresh(self, least, most):
+        """The expression of a new number that depends on values: small and large where its range allows that, as no other is in all cases."""
+        if len(self.cases) < CASES:
+            raise Again("values", [])
+        name = f"u{len(self.unbacked)}"
+        least, most = self.unbacked[name] = self.learned.get(name, (least, most))
+        low, draw = max(least, 2) if most - max(least, 2) >= 3 else least, random.Random(name)
+        for _ in range(64):
+            for case in self.cases:
+                case[name] = draw.randint(low, min(most, low + draw.choice((2, 9, 30, 400))))
+            if self.vector(Expr.atom(name)) not in self.known:
+                break
+        return self.note(Expr.atom(name))
+
+    def depends(self, expr):
+        """Whether an expression depends on values."""
+        return bool(self.unbacked) and not self.unbacked.keys().isdisjoint(expr.symbols())
 
     def vector(self, expr):
         """The values of an expression in all cases."""
@@ -307,6 +333,11 @@ class DynamicInt(SymInt):
         """Its value in the example."""
         return self.expr.at(self.of.cases[0])
 
+    @property
+    def of_values(self):
+        """Whether it depends on values."""
+        return self.of.depends(self.expr)
+
     def _with(self, other, made, op, turned=False):
         if made == self.expr:
             return self
@@ -315,6 +346,9 @@ class DynamicInt(SymInt):
 
     def __index__(self):
         if not state().off:
+            if self.of.depends(self.expr):
+                from .values import unanswered
+                raise unanswered(f"Eq({self}, {self.hint})")
             names = sorted(self.expr.symbols())
             raise Again("fixed", names)
         return self.hint
@@ -322,7 +356,7 @@ class DynamicInt(SymInt):
     __int__ = __index__
 
     def __bool__(self):
-        return self.of.decide(self.expr, Expr.number(0), lambda g: g != 0)
+        return bool(self != 0)
 
     def __float__(self):
         raise NotImplementedError(f"torchshim: torch.export of the size {self} as a float")
@@ -377,6 +411,9 @@ for _name, _of in (("add", lambda a, b: a + b), ("sub", lambda a, b: a + b.scale
 def _comparison(name, holds):
     def method(self, other):
         e = _expr(other)
+        if e is not None and (self.of.depends(self.expr) or self.of.depends(e)):
+            from .values import compared
+            return compared(self.of, self.expr, e, name, (self, other), holds)
         return NotImplemented if e is None else self.of.decide(self.expr, e, holds)
     setattr(DynamicInt, f"__{name}__", method)
 

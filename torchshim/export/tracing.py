@@ -21,6 +21,7 @@ from ..nn.modules.module import register_module_forward_hook, register_module_fo
 from ..tensor.core.overriding import switches
 from ..utils import _pytree as pytree
 from ..utils._python_dispatch import TorchDispatchMode
+from . import values
 from .sizes import Again, DynamicInt, Expr, SymbolicTensor, symbolic as symbolic_tensor, value_in
 
 #: Operators whose kernels look at values, though their results' shapes do not depend on these.
@@ -265,7 +266,9 @@ class Tracing(Steps):
             found = self.constant_of.get(id(args[0]))
             if found is not None:
                 return found[1].item()
-            raise _data_dependent(func, args[0])
+            if args[0].is_floating_point() or args[0].is_complex() or args[0].dtype is _bool():
+                raise _data_dependent(func, args[0])
+            return values.number(self, func, args[0])
         if name == "lift_fresh":
             func, name = ops.aten.lift_fresh_copy.default, "lift_fresh_copy"
         if name == "_assert_tensor_metadata":
@@ -275,15 +278,25 @@ class Tracing(Steps):
                                       pytree.tree_map(self.argument, dict(kwargs)), name=self.graph._target_to_str(name))
         self.describe(step, name)
         with unseen(), self.fake, _asking():
+            failure = None
             try:
                 made = self.computed(func, name, tuple(args), dict(kwargs))
-            except _values() as error:
-                raise _data_dependent(func, args[0], error) from None
+            except (*_values(), NotImplementedError) as error:
+                failure = error
+        of_values = None
+        if failure is not None:
+            with unseen():
+                of_values = values.tensor(self, name, args)
+            if of_values is None:
+                raise failure if isinstance(failure, NotImplementedError) else _data_dependent(func, args[0], failure)
+            made = of_values[0]
         if name in ("detach_", "lift_fresh_copy"):
             known = args[0] if not isinstance(args[0], FakeTensor) else self.constant_of.get(id(args[0]), (0, None))[1]
             if known is not None:
                 self.constant_of[id(made)] = made, known
         self.track(made, step)
+        if of_values is not None:
+            values.bounded(self, *of_values)
         return made
 
     def describe(self, step, name):
