@@ -191,3 +191,31 @@ def test_one_hot_needs_the_number_of_classes():
         vmap(torch.nn.functional.one_hot)(places)
     assert vmap(lambda t: torch.nn.functional.one_hot(t, 3))(places).tolist() == [[1, 0, 0], [0, 1, 0]]
     assert vmap(lambda t: t + torch.nn.functional.one_hot(places).sum())(places).tolist() == [2, 3]      # of what is no example
+
+
+def test_it_writes_in_place_to_arguments_with_a_history():
+    x = torch.ones(3, 2, requires_grad=True)
+    y, z = x * 1, torch.zeros(3, 2)
+    r = torch.vmap(lambda t: t.mul_(2).add_(1))(y)
+    assert r is y and y.grad_fn.name() == "AddBackward0" and y._version == 2 and y.tolist() == [[3, 3]] * 3
+    torch.vmap(lambda t, u: u.add_(t * 3))(y, z)
+    assert z.grad_fn.name() == "AddBackward0"
+    z.sum().backward()
+    assert x.grad.tolist() == [[6, 6]] * 3
+    y = x * 1
+    part = torch.vmap(lambda t: t[0].mul_(2), in_dims=1)(y)
+    assert y.grad_fn.name() == "torch::autograd::CopySlices" and part.grad_fn.name() == "AsStridedBackward0"
+    x.grad = None
+    (y * torch.arange(6.).view(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 2], [2, 3], [4, 5]]
+    for t in (x, x[1:]):
+        with pytest.raises(RuntimeError, match="of a leaf Variable|a leaf Variable that requires grad"):
+            torch.vmap(lambda t: t.mul_(2))(t)
+
+
+def test_backward_draws_the_numbers_of_the_call():
+    x = torch.ones(3, 2, requires_grad=True)
+    y = x * 1
+    r = torch.vmap(lambda t: t * torch.rand(2), randomness="different")(y)
+    r.sum().backward()
+    assert torch.equal(x.grad, r.detach())

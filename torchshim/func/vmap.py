@@ -28,10 +28,10 @@ from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, node_class, sequence
-from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, tangent_of, version
+from ..tensor.core.handle import TensorBase, chain_node, creation_error, edge, meta, offset_of, read, tangent_of, version
 from ..tensor.core.overriding import aside
 from ..tensor.core.view import make_view_any
-from ..tensor.core.write import is_inference
+from ..tensor.core.write import bump, check_inplace, is_inference, rewrite
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
 from .layouts import layouts
@@ -128,6 +128,69 @@ def _explained(randomness):
 def batched(fn, xs, dims, randomness="error", held=()):
     """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first. `held`: the list
     that `fn` takes its other arguments from."""
+    before = states()
+    try:
+        made = _batched(fn, xs, dims, randomness, held, before)
+    except RuntimeError as error:
+        if _IN_PLACE not in str(error) or not any([context.grad is True and edge(x) is not None for x in xs]):
+            raise
+        made = None
+    if made is None:
+        restore(before)
+        made = _Writing(fn, xs, dims)(randomness, held, before)
+    return made
+
+
+_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+
+
+class _Writing:
+    """A batched function that writes in place where a gradient is wanted: what it has written are results of it, which replace what the
+    arguments hold, and their histories."""
+
+    def __init__(self, fn, xs, dims):
+        self.fn, self.xs, self.dims = fn, xs, dims
+
+    def __call__(self, randomness, held, before):
+        """The results. They are seen through the arguments where they are views of those."""
+        xs, dims = self.xs, self.dims
+        made = _batched(self.run, xs, dims, randomness, held, before)
+        outs, rest = made[:len(self.seen)], made[len(self.seen):]
+        for j, seen in enumerate(self.seen):
+            view = None if seen is None else _placed(xs[seen[0]], dims[seen[0]], seen[1])
+            if view is not None:
+                outs[j] = _view(xs[seen[0]], dims[seen[0]], view)
+        for (k, times, name), new in zip(self.written, rest):
+            x = xs[k]
+            if edge(new) is not None:
+                check_inplace(x, True)
+            if edge(new) is None or x._ts_view is not None or dims[k] or name == "CopySlices":
+                (x.movedim(dims[k], 0) if dims[k] else x.view_as(x)).copy_(new)
+            else:
+                rewrite(x, read(new), _called(name, edge(new), meta(new)))
+            for _ in range(times - 1):
+                bump(x)
+        return outs
+
+    def run(self, ts):
+        """`fn` of copies of the arguments that are no leaves; with what was written of them."""
+        ws = [wrap(read(t), None if edge(t) is None else chain_node(t, ())) for t in ts]
+        before = [(w._ts_st.gen, w._ts_st.version) for w in ws]
+        outs = self.fn(ws)
+        self.written = [(k, n, None if ws[k].grad_fn is None else batched_name(ws[k].grad_fn, meta(ws[k]).ndim))
+                        for k, n in _written(ws, before)]
+        self.seen = [_source(o, ws) for o in outs]
+        return outs + [wrap(read(ws[k]), edge(ws[k])) for k, _, _ in self.written]
+
+
+def _written(ts, before):
+    """[(k, how often it counted that)] of the examples that were written since their (gen, version) was that."""
+    return [(k, 1 if count != count else t._ts_st.version - count) for k, (t, (gen, count)) in enumerate(zip(ts, before)) if t._ts_st.gen != gen]
+
+
+def _batched(fn, xs, dims, randomness, held, drawn):
+    """`batched`, with the states of the generators at its beginning; None where the function has written what has a gradient to an argument
+    of which none was wanted."""
     if level_here() is not None and any([tangent_of(x) is not None for x in xs]):
         raise NotImplementedError("torchshim: vmap over a tensor that has a tangent of forward mode")
     wants = [context.grad is True and edge(x) is not None for x in xs]
@@ -138,12 +201,12 @@ def batched(fn, xs, dims, randomness="error", held=()):
         for t, want in zip(ts, wants):
             if want:
                 t._ts_edge = True
-        before = [t._ts_st.gen for t in ts]
+        before = [(t._ts_st.gen, t._ts_st.version) for t in ts]
         with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting(), _counted(size):
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
         info["same"] = [None if is_traced(o) else o for o in outs]
-        info["written"] = [k for k, t in enumerate(ts) if t._ts_st.gen != before[k]]
+        info["written"] = _written(ts, before)
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
         info["names"] = [None if o.grad_fn is None else batched_name(o.grad_fn, meta(o).ndim) for o in outs]
@@ -156,12 +219,13 @@ def batched(fn, xs, dims, randomness="error", held=()):
         info["held"] = [(k, t, None if id(t._ts_st) in saved else t._ts_st.gen, read(t), edge(t)) for k, t in enumerate(held)
                         if isinstance(t, TensorBase) and not is_traced(t)] if any(info["grads"]) else ()
         info["raised"] = [_raised(t, inner) for t in ts]
+        info["gained"] = any([ts[k]._ts_edge is not None and not wants[k] for k, _ in info["written"]])
         own = {id(t._ts_st) for t in ts}
         info["captured"] = [(node, g[1], g[2]) for node in sorted(inner, key=lambda node: -node._ts_seq) if node._ts_seq >= since
                             for g in node._ts_guard if id(g[1]) not in own and getattr(g[1], "st", g[1]).value.extra is not TRACED]
         info["views"] = [None if s is None or grads is not wants[s[0]] or same is not None else _placed(xs[s[0]], dims[s[0]], s[1])
                          for s, grads, same in zip(info["seen"], info["grads"], info["same"])]
-        made = [o for o, view in zip(outs, info["views"]) if view is None] + [ts[k] for k in info["written"]]
+        made = [o for o, view in zip(outs, info["views"]) if view is None] + [ts[k] for k, _ in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
     _EXAMPLES[0] = run.__code__
@@ -170,10 +234,12 @@ def batched(fn, xs, dims, randomness="error", held=()):
         with jax.enable_x64(True), _explained(randomness):
             arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
     made = [_tensor(a, d, s) for a, d, s in itertools.zip_longest(arrays, info["devices"], lie)]
-    for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
-        if wants[k]:
-            raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
-        xs[k].copy_(made.pop().movedim(0, dims[k]))
+    if info["gained"]:
+        return None
+    for k, times in reversed(info["written"]):     # what was written in place is written to the caller's tensor
+        (xs[k].detach() if wants[k] else xs[k]).copy_(made.pop().movedim(0, dims[k]))
+        for _ in range(times - 1):
+            bump(xs[k])
     computed = iter(made)
     made = [next(computed) if view is None else None for view in info["views"]]
     for j, (seen, view) in enumerate(zip(info["seen"], info["views"])):
@@ -182,7 +248,7 @@ def batched(fn, xs, dims, randomness="error", held=()):
         elif view is not None:
             made[j], info["grads"][j] = _view(xs[seen[0]], dims[seen[0]], view), False
     if any(info["grads"]):
-        _attach(made, fn, xs, dims, wants, info, randomness, held)
+        _attach(made, fn, xs, dims, wants, info, randomness, held, drawn)
     return made
 
 
@@ -371,7 +437,7 @@ def _filled(g, like, e):
     return wrap(zeros_value(m))
 
 
-def _attach(made, fn, xs, dims, wants, info, randomness, held):
+def _attach(made, fn, xs, dims, wants, info, randomness, held, drawn):
     names = [name or "VmapBackward" for name, with_grad in zip(info["names"], info["grads"]) if with_grad]
     node = object.__new__(node_class(names[0], VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
@@ -382,7 +448,7 @@ def _attach(made, fn, xs, dims, wants, info, randomness, held):
                            for k, (x, want) in enumerate(zip(xs, wants)) if want] + info["outside"])
     node._ts_seq = next(sequence)
     node._ts_out_metas = [t._ts_meta for t in made]
-    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states(),
+    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, drawn,
                   [(version(x), None, None) if kept else (None, read(x), edge(x)) for x, kept in zip(xs, info["saved"])],
                   info["captured"], held, info["held"])
     for k, t in enumerate(made):
