@@ -50,6 +50,11 @@ def fastest_first(rows, shape):
     return perm
 
 
+def as_written(m, a):
+    """The elements of an array in the order in which a loop writes them that lie as `m`: of those in one place the last one stays."""
+    return (a.transpose(fastest_first((m.strides,), m.shape)[::-1]) if m.coincident else a).ravel()
+
+
 def contiguous(inst, *operands):
     """The `strides` of an elementwise operator whose result is contiguous, however the operands lie."""
 

@@ -9,7 +9,7 @@ from ..engine import contiguous_strides
 from ..engine.compile.gradient import conj
 from ..engine.half import HELD
 from . import promotion as P
-from .layout import as_operands
+from .layout import as_operands, as_written
 from .views import ViewOp, as_it_is
 
 
@@ -77,7 +77,7 @@ def _put_as_strided(inst, x, v, size, stride, offset, base):
     flat = flat_memory(x, base)
     if stride == contiguous_strides(size):
         return _unflat(jax.lax.dynamic_update_slice(flat, v.ravel(), [jnp.asarray(offset, jnp.int64)]), base)
-    return _unflat(flat.at[places_in_trace(size, stride, offset)].set(v), base)
+    return _unflat(flat.at[as_written(inst.out, places_in_trace(size, stride, offset))].set(as_written(inst.out, v)), base)
 
 
 def _host_as_strided(x, size, stride, offset, base):

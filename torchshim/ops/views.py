@@ -16,7 +16,7 @@ import numpy as np
 from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_of
 from ..engine.compile.gradient import conj
 from ..engine.interpret.copies import reshaped
-from .layout import plain
+from .layout import as_written, plain
 from .casts import cast
 
 
@@ -116,7 +116,7 @@ class ViewOp(LazyOp):
         if self._put is not None:
             return self._put(inst, base, value, *inst.layout[:-1], *nums)
         where = inst.fn(jnp.arange(base.size).reshape(base.shape), *nums)[0]
-        return base.ravel().at[where.ravel()].set(value.ravel()).reshape(base.shape)
+        return base.ravel().at[as_written(inst.out, where)].set(as_written(inst.out, value)).reshape(base.shape)
 
 
 class ViewsOp(LazyOp):

@@ -15,6 +15,7 @@ import threading
 import numpy as np
 
 from . import boxmuller, categorical, floats, integers, permute, rejection
+from ..ops.layout import fastest_first
 from ..ops.promotion import c_name, cpp_name
 from .ahead import LARGE, Ahead, draw
 from .dtypes import (DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64, not_implemented,
@@ -32,9 +33,7 @@ _SHORT = 64  # up to here scalar normals are made one by one
 
 # ----------------------------------------------------------------- memory order
 def _slowest_first(shape, strides):
-    dims = [d for d in range(len(shape)) if shape[d] != 1]
-    dims.sort(key=lambda d: (-strides[d], d))
-    return [d for d in range(len(shape)) if shape[d] == 1] + dims
+    return fastest_first((strides,), shape)[::-1]
 
 
 def fill_order(shape, strides):

@@ -31,3 +31,41 @@ def test_several_elements_that_torch_reads_at_once_are_what_they_were():
     v = torch.ones(4, 64)
     v[:, 1:] += v[:, :-1]
     assert v[:, :2].tolist() == [[1, 2]] * 4
+
+
+@pytest.mark.parametrize("write, expected", [
+    ("v **= 2", [0, 1, 4, 81, 256, 625, 36, 49, 64]), ("v *= v", [0, 1, 4, 81, 256, 625, 36, 49, 64]),
+    ("v.add_(1)", [1, 2, 3, 5, 6, 7, 7, 8, 9]), ("v.add_(v[0])", [0, 2, 4, 6, 10, 14, 12, 17, 22]),
+    ("v[1] += 10", [0, 1, 2, 13, 14, 15, 16, 17, 18]), ("v.copy_(w)", [0, 2, 4, 6, 8, 10, 7, 9, 11]),
+    ("torch._foreach_add_([v], 1)", [1, 2, 3, 5, 6, 7, 7, 8, 9]), ("v.masked_fill_(w == 6, -1)", [0, 1, 2, -1, 4, 5, 6, 7, 8]),
+    ("v[w == 1] = -1", [0, 1, 2, -1, 4, 5, 6, 7, 8]), ("v.sub_(w[0])", [0, -1, -2, 2, -1, -4, 5, 4, 3]),
+    ("v[torch.tensor([1, 0])] = w", [6, 8, 10, 7, 9, 11, 1, 3, 5]), ("v.zero_()", [0] * 9)])
+def test_elements_that_lie_in_one_place_are_written_one_after_the_other(write, expected):
+    x = torch.arange(9.).view(3, 3)
+    v, w = x.unfold(0, 2, 1), torch.arange(12.).view(2, 3, 2)
+    exec(write)
+    assert x.flatten().tolist() == expected and v.tolist() == x.unfold(0, 2, 1).tolist()
+
+
+def test_random_numbers_and_gradients_stay_where_they_come_last():
+    torch.manual_seed(0)
+    x = torch.zeros(6)
+    x.unfold(0, 3, 1).uniform_()
+    assert [round(k, 4) for k in x.tolist()] == [0.4963, 0.1320, 0.4901, 0.6323, 0.3489, 0.4017]
+    a = (torch.arange(6.) + 1).requires_grad_()
+    z = a * 1
+    v = z.unfold(0, 2, 1)
+    v *= torch.arange(10.).view(5, 2)
+    assert z.tolist() == [0, 4, 36, 120, 280, 54]
+    z.sum().backward()
+    assert a.grad.tolist() == [0, 2, 4, 6, 8, 9]
+
+
+@pytest.mark.parametrize("write", ["v.index_add_(0, torch.tensor([0, 1]), v + 0)", "v.cumsum_(0)", "torch.add(v, 1, out=v)",
+                                   "torch.vmap(lambda y: y.unfold(0, 2, 1).mul_(2))(x)"])
+def test_what_does_not_write_them_so_is_refused(write):
+    x = torch.arange(9.).view(3, 3)
+    v = x.unfold(0, 2, 1)
+    with pytest.raises(NotImplementedError):
+        exec(write)
+    assert x.flatten().tolist() == list(range(9))

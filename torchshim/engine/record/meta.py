@@ -15,9 +15,9 @@ class Meta:
     so a trace key compares and hashes them by identity.
 
     `device` is a JAX device, or the string "meta" for values that have no data. `held` is the dtype of arrays, which is `dtype` except
-    where that is COMPLEX_HALF.
+    where that is COMPLEX_HALF. `coincident`: its elements do not plainly lie in different places of the memory.
     """
-    __slots__ = ("shape", "strides", "dtype", "held", "device", "numel", "ndim", "contiguous", "_dense", "__weakref__")
+    __slots__ = ("shape", "strides", "dtype", "held", "device", "numel", "ndim", "contiguous", "coincident", "_dense", "__weakref__")
 
     def __repr__(self):
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -64,6 +64,16 @@ def is_contiguous(shape, strides):
     return True
 
 
+def _apart(shape, strides):
+    reach = 0
+    for s, n in sorted(zip(strides, shape)):
+        if n > 1:
+            if s <= reach:
+                return False
+            reach += (n - 1) * s
+    return True
+
+
 def _forget():
     """Drop the metas that only the table holds. Those in use stay, since traces tell them apart by identity."""
     global _full
@@ -99,6 +109,7 @@ def meta_of(shape, dtype, device, strides=None):
                 m.numel *= n
             m.ndim, m._dense = len(shape), None
             m.contiguous = m.numel == 0 or is_contiguous(shape, full)
+            m.coincident = not m.contiguous and not _apart(shape, full)
             m = _interned.setdefault(canonical, m)
         _interned[key] = m
     return m

@@ -13,8 +13,7 @@ def coincide(t, value):
     m = meta(t)
     if m.contiguous and value._ts_st is not t._ts_st if isinstance(value, TensorBase) else m.contiguous:
         return False
-    return (any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)])
-            or isinstance(value, TensorBase) and value._ts_st is t._ts_st and not (m.dense and meta(value).dense)) and m.numel > 0
+    return (m.coincident or isinstance(value, TensorBase) and value._ts_st is t._ts_st and not (m.dense and meta(value).dense)) and m.numel > 0
 
 
 def settled(t, index, value, accumulate):

@@ -15,7 +15,7 @@ from ..core.graph import forward_only, node_class
 from ..core.handle import TensorBase, edge, meta, offset_of
 from ..core.memory_format import batched
 from ..core.settings import alert_nondeterministic
-from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap
+from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap, refuse_together
 from .looked_up import looked_up
 from .indexing import UINT8_MASK, _check_put, _index_list, _is_mask, put_values
 from .picking import in_range, picked
@@ -27,6 +27,8 @@ from .views import expanded, integer, memory_of, refuse_outside, view, warn_once
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
     """The operator, or its in-place form into the first tensor."""
     if inplace:
+        if overlap == "put":
+            refuse_together(op.name, tensors[0])
         return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=overlap)
     return apply(op, tensors, layout, nums, kinds)
 

@@ -15,7 +15,8 @@ from ...ops import promotion as P
 from ...ops.registry import OPS
 from ..core.device import same_device
 from ..core.handle import TensorBase, meta, read, tangent_of
-from ..core.write import is_inference, refuse_inference, refuse_overlap, unasked
+from ..core.in_turn import waves
+from ..core.write import is_inference, refuse_inference, refuse_overlap, refuse_together, unasked
 from .parameters import type_name
 from .return_types import written
 
@@ -285,10 +286,16 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     elif name == "mv" and out.shape not in (result.shape, (1,), ()):           # what does not expand is looked at as a result
         rule = (same, SAME),
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
+    if not operands or name in SHARED:
+        refuse_together(name, out)
     if operands and name in SHARED:
         refuse_shared(out, operands, (2, False) if of_two else SHARED[name])
         operands = ()
     elif operands:
+        if any([isinstance(x, TensorBase) and x._ts_st is out._ts_st for x in operands]):
+            shared = [x for x in operands if isinstance(x, TensorBase)]
+            if not out.requires_grad and waves(name, (out, *shared), kept=True) is not None:
+                raise NotImplementedError(f"torchshim: {name}(out=) of operands that see what it has written")
         same_device(result._ts_meta.device, out._ts_meta.device)
     if result._ts_meta.device != out._ts_meta.device and "meta" in (result.device.type, out.device.type):
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead"

@@ -26,7 +26,7 @@ def inplace1(op, a, layout):
         va, ea = read(a), None
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout)
-    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+    if va.meta.coincident:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a,), layout)
     tr = context.trace
     try:
@@ -91,7 +91,7 @@ def inplace2(op, a, b, layout):
             return apply_inplace(op, (a, b), layout)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout)
-    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+    if va.meta.coincident:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a, b), layout)
     if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
         return apply_inplace(op, (a, b), layout)
@@ -153,7 +153,7 @@ def inplace_number(op, a, x, layout, kind):
         va, ea = read(a), None
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout, (x,), kind)
-    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+    if va.meta.coincident:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a,), layout, (x,), kind)
     tr = context.trace
     try:
@@ -219,7 +219,7 @@ def inplace_scaled(op, a, b, x, layout, kind):
             return apply_inplace(op, (a, b), layout, (x,), kind)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout, (x,), kind)
-    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+    if va.meta.coincident:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a, b), layout, (x,), kind)
     if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
         return apply_inplace(op, (a, b), layout, (x,), kind)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...engine import Memory, allocated, array_of, context, half, is_host, meta_of, record
 from ...engine.record.memo import Memo
+from ...ops.layout import as_written
 from ...ops.memory_views import constant_of_nothing
 from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 
@@ -267,7 +268,7 @@ def write_chain(root, insts, nums, value):
                 raise NotImplementedError("writing through a view whose elements coincide and that reads memory as another dtype")
             return _write_first(root, insts, nums, value)
         where = read_chain(jnp.arange(root.size).reshape(root.shape), insts, nums)
-        return root.ravel().at[where.ravel()].set(value.ravel()).reshape(root.shape)
+        return root.ravel().at[as_written(insts[-1].out, where)].set(as_written(insts[-1].out, value)).reshape(root.shape)
     return _write_first(root, insts, nums, value)
 
 
@@ -282,18 +283,7 @@ def _write_first(root, insts, nums, value):
 def _coincide(inst):
     """Whether elements of a view may be the same one of its base: then a write cannot go back through it step by step."""
     out, base = inst.out, inst.in_metas[0]
-    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.coincide and not _apart(inst)
-
-
-def _apart(inst):
-    """Whether the elements of a window on memory plainly lie in different places."""
-    reach = 0
-    for s, n in sorted(zip(inst.out.strides, inst.out.shape)):
-        if n > 1:
-            if s <= reach:
-                return False
-            reach += (n - 1) * s
-    return True
+    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.coincide and inst.out.coincident
 
 
 def split_steps(steps):

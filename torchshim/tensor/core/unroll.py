@@ -222,7 +222,7 @@ SMALL_CHANGE = '''\
 REFUSED = '''\
     if {wants} and context.grad:
         return {again}
-    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+    if va.meta.coincident:                   # it may be refused, but not for that alone
         return {again}
 {overlap}'''
 

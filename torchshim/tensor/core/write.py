@@ -11,8 +11,8 @@ from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .graph import ForwardOnly, Node, OwnVersion, forward_only, guard_output, guard_view, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
-from .in_turn import in_turn, waves
 from .hooks import retain_too
+from .in_turn import in_turn, together, waves
 from .host import HostStorage, store_changed, writable_part
 from .moving import moving
 from .storage import log_write, note_history, write_steps
@@ -184,15 +184,18 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
               and context.trace.undo is None and "transform" not in context.modes)
     if partly:
         vals[0] = present(vals[0])             # what the result differs from
-    if t._ts_view is not None or len(tensors) > 1 or 0 in vals[0].meta.strides:
+    if t._ts_view is not None or len(tensors) > 1 or vals[0].meta.coincident:
         try:
             refuse_overlap(t, tensors, overlap)
         except RuntimeError:
             _refuse_before_overlap(op, layout, [v.meta for v in vals], kinds)
             raise
     turns = None
-    if overlap is None and (op.elementwise or op.name == "copy_") and any([x._ts_st is t._ts_st and x is not t for x in tensors]):
-        turns = waves(t, tensors)
+    if (overlap is None and (op.elementwise or op.name == "copy_")
+            and (vals[0].meta.coincident or any([x._ts_st is t._ts_st and x is not t for x in tensors]))):
+        turns = waves(op.name, tensors, op.name == "copy_")
+    elif vals[0].meta.coincident and overlap in (None, "indexed") and op.name not in ("fill_", "zero_"):
+        refuse_together(op.name, t)
     try:
         result, inst = record(context, op, layout, vals, nums, kinds)
         if turns is not None:
@@ -401,6 +404,13 @@ def refuse_overlap(t, tensors=(), mode=None):
             elif x is t and strict or overlap_in_part(m, offset_of(t), meta(x), offset_of(x), strict):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def refuse_together(name, t):
+    """Only the elementwise operators write elements of one place one after the other."""
+    m = meta(t)
+    if m.coincident and together(m.shape, m.strides) is not None:
+        raise NotImplementedError(f"torchshim: {name} into a tensor whose elements lie in one place")
 
 
 def overlap_in_part(m, at, mx, x_at, strict=False):
