@@ -44,6 +44,15 @@ def test_keys_of_another_width_than_attention_was_made_for(wide, text):
     assert str(caught.value) == "expecting " + text
 
 
+@pytest.mark.parametrize("bias, text", [
+    (torch.ones(4), "Input type (long int) and bias type (float) should be the same"),
+    (None, "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [4, 4]")])
+def test_the_bias_is_looked_at_before_dimensions_are_counted(bias, text):
+    with pytest.raises(RuntimeError) as caught:
+        F.conv2d(x[0, 0].long(), torch.ones(4, 3, 2, 2), bias)
+    assert str(caught.value) == text
+
+
 def test_what_the_function_asks_first():
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'size'"):
         F.mse_loss(x, None)

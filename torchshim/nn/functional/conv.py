@@ -84,6 +84,8 @@ def _forward(name, dims, input, weight, bias, stride, padding, dilation, groups)
             padding = 0
         else:
             raise RuntimeError(f"Invalid padding string: '{padding}'")
+    elif isinstance(input, TensorBase) and input._ts_meta.ndim not in (dims + 1, dims + 2) and isinstance(bias, TensorBase):
+        ops.check_bias(input._ts_meta, bias._ts_meta)          # torch looks at the bias before it counts dimensions
     return _convolve(name, dims, input, weight, bias, stride, padding, dilation, False, 0, groups)
 
 

@@ -32,7 +32,7 @@ def transposed_sizes(sizes, kernel, stride, padding, dilation, output_padding):
 def _check(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     dims = len(weight.shape) - 2
     if not transposed:
-        _check_bias(input, bias)               # torch looks at it first there
+        check_bias(input, bias)               # torch looks at it first there
     if P.kind_of(input.dtype) == 3:
         for name, x in (("weight", weight), ("bias", bias)):
             if x is not None and x.dtype != input.dtype:
@@ -143,7 +143,7 @@ def _check_dtypes(input, weight, bias, own, dims):
             raise RuntimeError(f"result type {P.c_name(total)} can't be cast to the desired output type {P.c_name(input.dtype)}")
 
 
-def _check_bias(input, bias):
+def check_bias(input, bias):
     if bias is not None and bias.dtype != input.dtype:
         raise RuntimeError(f"Input type ({P.cpp_name(input.dtype)}) and bias type "
                            f"({P.cpp_name(bias.dtype)}) should be the same")
