@@ -110,3 +110,17 @@ def test_what_is_overwritten_has_no_second_name(monkeypatch):
     made = [step() for _ in range(10)]
     assert all([m == made[0] for m in made])
     assert overwritten[-8:] == [schedule._NAMED] * 8           # both writes of the last four
+
+
+def test_writes_one_after_another_overwrite(monkeypatch):
+    """What a step made is not held on by the walk itself: else each of a chain of writes would copy the whole array."""
+    overwritten, plain = [], schedule._either
+
+    def either(overwrites, f, alone):
+        return plain(lambda base, *rest: (overwritten.append(alone), overwrites(base, *rest))[1], f, alone)
+    monkeypatch.setattr(schedule, "_either", either)
+    x = torch.zeros(20_000)
+    for k in range(5):
+        x[k] = k
+    assert x[:6].tolist() == [0, 1, 2, 3, 4, 0]
+    assert overwritten == [schedule._LISTED] * 5

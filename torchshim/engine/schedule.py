@@ -160,6 +160,7 @@ def computed(steps, made, lost):
                 made[first], = out
             else:
                 made[first:first + count] = out
+            out = None                         # else the next step would not be alone with what it may overwrite
         except Exception as error:
             failed = failed or (error, inst, site)
             lost.update(range(first, first + count))
