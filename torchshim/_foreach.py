@@ -9,7 +9,7 @@ from .autograd.grad_mode import set_grad_enabled
 from .engine import context
 from .ops.promotion import c_name
 from .tensor.api.undefined import no_derivative
-from .tensor.core.graph import Node, node_class
+from .tensor.core.graph import INFERENCE, Node, node_class, unversioned
 from .tensor.core.handle import edge, version
 from .tensor.core.write import check_inplace, needs_grad, unasked
 
@@ -193,6 +193,8 @@ def _pointwise(name, inplace):
         if inplace:
             _refuse(self)
         values = _each(1 if value is None and scalars is None else scalars if value is None else value, len(self))
+        if not inplace and context.grad and any([unversioned(t) for t in self]) and _wanted(self, tensor1, tensor2):
+            raise RuntimeError(INFERENCE)      # it saves these for their dtypes
         made = [method(t, a, b, value=v) for t, a, b, v in zip(self, _each(tensor1, len(self)), _each(tensor2, len(self)), values)]
         return made if inplace else _named(made, name, scalars if value is None else value, _wanted(self, tensor1, tensor2))
     return each

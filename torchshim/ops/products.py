@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine import meta_of
 from . import promotion as P
 from .common import at_once, size_at, wide
 from .layout import broadcast_shapes
@@ -235,6 +236,14 @@ def _fold_words(metas, wanted):
     return None
 
 
+def _layer_words(metas, wanted):
+    """Likewise of a layer, which multiplies with its turned weight, and adds the bias to the product where that takes no kernel for both."""
+    x, weight, *bias = metas
+    if bias and (x.ndim == 2 or one_matrix(x, bias[0])):
+        return None
+    return _fold_words((x, meta_of(weight.shape[::-1], weight.dtype, weight.device)), wanted)
+
+
 @op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, grad_back=_matmul_back, aliases=("linalg.matmul",), seen=_folded,
     in_steps=True, saved_as=_factors, words=_fold_words, grad_for=_turned, factors=("self", "other"))
 def matmul(self, other):
@@ -318,7 +327,7 @@ def inner(self, other):
                                    f"{shown(self.shape)} and {shown(other.shape)}"))
     if self.dtype != other.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    refuse_bool(self, *(("dot",) if self.ndim == other.ndim == 1 else ("addmm_impl_cpu_", *self.shape, *other.shape)))
+    refuse_bool(self, *(("dot",) if _of_vectors(self, other) else ("addmm_impl_cpu_", *self.shape, *other.shape)))
     made = jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
     return made.reshape(() if _of_vectors(self, other) else (math.prod(self.shape[:-1]), math.prod(other.shape[:-1])))
 
@@ -559,6 +568,7 @@ def _check_linear(input, weight, bias):
 @op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name,
     grad_back=_linear_back, check=_check_linear, function=False,
     method=False, seen=_layer_seen, saved_as=_layer_factors, factors=("input", "weight"),
+    words=_layer_words,
     variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
 def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""

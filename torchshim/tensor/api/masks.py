@@ -79,6 +79,8 @@ def _masked_scatter(inplace, self, mask, source):
     if not inplace:
         edge(self)
         shape = broadcast_shapes([mm.shape, m.shape])
+    else:
+        refuse_overlap(self)
     if sm.dtype != m.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
                            + P.c_name(sm.dtype))
