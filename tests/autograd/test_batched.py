@@ -192,3 +192,19 @@ def test_a_transform_prints_the_batch_that_a_hook_sees(capsys):
     assert capsys.readouterr().out.splitlines() == [
         "BatchedTensor(lvl=1, bdim=0, value=", "    tensor([[2., 0.],", "            [0., 2.]])", ")",
         "BatchedTensor(lvl=1, bdim=0, value=", "    tensor([2., 2.])", ")"]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_nobody_can_look_at_what_is_retained_of_a_batch(create_graph):
+    y = X * X
+    y.retain_grad()
+    z = y.sin()
+    for _ in range(2):
+        torch.autograd.grad(z, X, ROWS, is_grads_batched=True, retain_graph=True, create_graph=create_graph)
+        assert y.grad.shape == (3,) and y.grad.dtype is torch.float32
+    for look in (repr, torch.Tensor.tolist, lambda g: g.sum().item(), lambda g: bool(g.sum() > 0)):
+        with pytest.raises(RuntimeError, match="Batching rule not implemented for aten::"):
+            look(y.grad)
+    y.grad = None
+    z.sum().backward()
+    assert torch.equal(y.grad, y.detach().cos())

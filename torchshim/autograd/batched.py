@@ -2,7 +2,7 @@
 function runs once, is never traced, and stays at its place in the trie like any other code."""
 from __future__ import annotations
 
-from ..engine import Batched, context, meta_of, record, row_of
+from ..engine import TRACED, Batched, context, meta_of, record, row_of, value_of
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node
 from ..tensor.core.handle import TensorBase, edge, meta, read
@@ -13,6 +13,18 @@ from .backward import _reach, run
 from .saved import Entrance, end_of, saved_tensors
 from .second_order import correct, of_part
 from .grad_ops import ADD, zeros_value
+
+
+class _Batch:
+    """Stands where the array of a batch would be."""
+
+    def _refused(self, *_, op="item", **__):
+        raise RuntimeError(f"Batching rule not implemented for aten::{op}. We could not generate a fallback.")
+
+    __array__ = _refused
+
+    def __repr__(self):
+        self._refused(op="is_nonzero")
 
 
 class GradRows:
@@ -36,6 +48,12 @@ class GradRows:
             return list(found.values())
         rows = walked_once(examples, [self.tensor(g) for g in box.values()])
         return {k: self.back(t) for k, t in zip(made, rows)}
+
+    def retained(self, g):
+        """What a tensor retains: a batch, at which nobody can look."""
+        v = value_of(_Batch(), row_of(meta(self.tensor(g))))
+        v.extra = TRACED
+        return wrap(v)
 
     def record(self, op, vals, mapped, nums=(), kinds=""):
         r = record(context, Batched.of(op, mapped), (), vals, nums, kinds)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 from ..ops import promotion as P
 from ..tensor.core.handle import TensorBase, log_grad, meta
 from ..tensor.core.memory_format import contiguous_format
-from .levels import is_traced
 
 
 def outputs_of(node):
@@ -46,19 +45,12 @@ def tensor_hooks(box, mode, extra):
         for nr, ref in extra.retain.items():
             t = ref()
             if t is not None and nr in box:
+                log_grad(t)
                 if mode.hooked is not None:
-                    mode.hooked({0: box[nr]}, lambda gs, t=t: _retain(t, gs[0], mode))
-                else:
-                    _retain(t, mode.tensor(box[nr]), mode)
-
-
-def _retain(t, g, mode):
-    old = t._ts_more().grad
-    if mode.hooked is not None and old is not None and is_traced(old):       # of a batch that is done
-        old = None
-    log_grad(t)
-    t._ts_more().grad = _copied(g, mode) if old is None else old + g
-    return {}
+                    t._ts_more().grad = mode.retained(box[nr])
+                    continue
+                g, old = mode.tensor(box[nr]), t._ts_more().grad
+                t._ts_more().grad = _copied(g, mode) if old is None else old + g
 
 
 def _copied(g, mode):
