@@ -304,3 +304,36 @@ def test_slices_of_bools_and_complex_numbers_are_reduced_by_whole_operators():
     for t, how, kernel in ((x, "mean", "div_floor_cpu"), (x * 1j, "amin", "minimum_cpu"), (x[0], "prod", "index_func_")):
         with pytest.raises(NotImplementedError, match=f'"{kernel}" not implemented'):
             t.index_reduce(0, index, t, how)
+
+
+@pytest.mark.parametrize("f, error, text", [
+    (lambda: torch.nn.functional.layer_norm(torch.ones(3), (3,), torch.ones(3), torch.ones(3).double()), RuntimeError,
+     "expected scalar type Float but found Double"),
+    (lambda: torch.nn.functional.group_norm(torch.ones(1, 2, 3).bfloat16(), 1, torch.ones(2).bfloat16(), torch.ones(2)), RuntimeError,
+     "expected scalar type BFloat16 but found Float"),
+    (lambda: torch.nn.functional.batch_norm(torch.ones(2, 2), None, None, torch.ones(2), torch.ones(2).double(), training=True), RuntimeError,
+     "expected scalar type Float but found Double"),
+    (lambda: torch.nn.functional.prelu(torch.ones(2, 3, dtype=torch.complex64), torch.ones(2, dtype=torch.complex64)), RuntimeError,
+     "Mismatch of parameter numbers and input channel size. Found parameter numbers = 2 and channel size = 3."),
+    (lambda: torch.zeros(()).slice_scatter(torch.zeros(1), 0, 1), IndexError, "slice() cannot be applied to a 0-dim tensor."),
+    (lambda: torch.zeros(0, 3).as_strided_scatter(torch.zeros(0), (1,), (1,)), RuntimeError,
+     "setStorage: sizes [1], strides [1], storage offset 0, and itemsize 4 requiring a storage size of 4 are out of bounds for storage of "
+     "size 0"),
+    (lambda: torch.zeros(2, dtype=torch.bool).scatter_reduce(0, torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.bool), "mean"),
+     NotImplementedError, "\"div_floor_cpu\" not implemented for 'Bool'"),
+    (lambda: torch.nn.functional.soft_margin_loss(torch.ones(2, dtype=torch.bool), torch.ones(2)), RuntimeError,
+     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
+     "operator instead."),
+    *[(lambda f=f: torch.vmap(f)(torch.ones(3)), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+      for f in (lambda x: x.flip(0), lambda x: x.flip(-1), lambda x: x.select(0, 0), lambda x: x.split(1), lambda x: x.unbind())]])
+def test_refusals_of_dtypes_and_of_dimensions_that_are_not_there(f, error, text):
+    with pytest.raises(error) as e:
+        f()
+    assert str(e.value) == text
+
+
+def test_extremes_of_no_complex_numbers_are_those_there():
+    x = torch.tensor([1 + 2j, 3])
+    y = x.scatter_reduce(0, torch.zeros(0, dtype=torch.int64), torch.zeros(2, dtype=x.dtype), "amax", include_self=False)
+    assert y.tolist() == [1 + 2j, 3]
+    assert x.scatter_reduce_(0, torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=x.dtype), "amin").tolist() == y.tolist()

@@ -335,8 +335,6 @@ def gelu(self, approximate):
 def check_prelu(self, weight):
     if self.dtype != weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {P.c_name(self.dtype)} and {P.c_name(weight.dtype)}")
-    if P.kind_of(self.dtype) != 2:
-        raise NotImplementedError(f'"prelu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
     channels = self.shape[1] if self.ndim > 1 else 1
     if weight.numel != 1:
         if not self.ndim:
@@ -346,6 +344,8 @@ def check_prelu(self, weight):
                                f"channel size = {channels}.")
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if P.kind_of(self.dtype) != 2:
+        raise NotImplementedError(f'"prelu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
 def channels_of(m, n):

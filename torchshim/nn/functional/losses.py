@@ -246,6 +246,9 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     reduction = reduction_of(reduction, size_average, reduce)
     not_differentiable("soft_margin_loss", target=target)
     x, t = input._ts_meta.dtype, target._ts_meta.dtype
+    if x == P.bool_:
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+                           "or `logical_not()` operator instead.")
     whole = broadcast_shapes([input._ts_meta.shape, target._ts_meta.shape])
     if whole != input._ts_meta.shape:          # torch writes into what it made of the input
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(whole)}")

@@ -543,7 +543,7 @@ def _soft_slope_jvp(half, primals, tangents):
 
 
 def _check_soft_margin(x, target, *rest):
-    if target.dtype == x.dtype == P.bool_:
+    if x.dtype == P.bool_:
         raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
                            "or `logical_not()` operator instead.")
     broadcast_shapes([x.shape, target.shape])

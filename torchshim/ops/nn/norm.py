@@ -32,6 +32,8 @@ def share_dtype(x, *parameters):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if x.dtype not in (P.float16, P.bfloat16):
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    elif given and given[-1].dtype != x.dtype:
+        raise RuntimeError(f"expected scalar type {P.c_name(x.dtype)} but found {P.c_name(given[-1].dtype)}")
 
 
 def _check_trailing(x, normalized_shape, weight, bias=None, star="*, "):

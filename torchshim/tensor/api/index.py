@@ -208,7 +208,11 @@ def _scatter_reduce(inplace, self, dim, index, src, reduce, *, include_self=True
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     _check_scatter("scatter", self, d, index, src)
     if P.kind_of(meta(self).dtype) == 3 and reduce in ("amax", "amin") or meta(self).dtype == np.bool_ and reduce == "mean":
-        raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for \'{P.c_name(meta(self).dtype)}\'')
+        kernel = f"scatter_gather_tensor_cpu_reduce_{reduce}" if meta(index).numel else "div_floor_cpu" if reduce == "mean" else None
+        if kernel is not None:
+            raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(meta(self).dtype)}\'')
+        reduce = "sum"                         # of nothing, with what is there
+        include_self = True
     return run(I.SCATTER_REDUCE, (self, index, src), (T, d, T, T, reduce, include_self), inplace)
 
 
@@ -532,6 +536,8 @@ def _view_scatter(name, view, grad):
 
 def _slice(t, dim=0, start=None, end=None, step=1):
     from .indexing import cut
+    if not meta(t).ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, meta(t).ndim)
     return sliced(t, d, *cut(slice(start, end, step), meta(t).shape[d]))
 
@@ -548,7 +554,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     m, size, stride = meta(input), ints((size,), "as_strided_scatter"), ints((stride,), "as_strided_scatter", "stride")
     at = 0 if storage_offset is None else storage_offset - offset_of(input)
     last = at + sum((n - 1) * s for n, s in zip(size, stride))
-    if not m.contiguous or at < 0 or last >= max(m.numel, 1):
+    if not m.contiguous or at < 0 or last >= m.numel and all(size):
         item = m.dtype.itemsize
         if m.contiguous and not storage_offset and at == 0:
             raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset 0, and itemsize {item} requiring a "

@@ -21,7 +21,8 @@ from ..core.growing import move, others_with, storage_objects
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.hooks import retain_instead
 from ..core.tensor import tensor_from
-from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for, suggested
+from ..core.memory_format import (batched, check_format, contiguous_format, is_in_format, no_dimension, refuse_batched, strides_for,
+                                  suggested)
 from ..core.storage import Storage, note_history
 from ..core.view import detached, make_view, still_view, tensor_on
 from ..core.inplace import inplace1, inplace_number
@@ -511,7 +512,11 @@ def flip(self, *args, dims=None):
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     if dims is not None and not isinstance(dims, (tuple, list)):
         raise TypeError(f"flip(): argument 'dims' must be tuple of ints, not {type_name(dims)}")
-    return call(S.flip, (self, ints(args if dims is None else (dims,), "flip", "dims")))
+    dims = ints(args if dims is None else (dims,), "flip", "dims")
+    if dims and not meta(self).ndim and batched(self):
+        S.wrap_dims(dims, 0)                   # what lies outside of an example's dimensions is told before
+        raise no_dimension(self, None)
+    return call(S.flip, (self, dims))
 
 
 Tensor.flip = flip

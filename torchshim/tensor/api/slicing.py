@@ -10,6 +10,7 @@ from ...ops.views import NEW, SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
 from ..core.graph import node_class
 from ..core.handle import TensorBase, edge, meta, offset_of, refusal
+from ..core.memory_format import no_dimension
 from ..core.view import detached, make_view, make_views
 from ..core.write import is_inference
 from .views import integer, ints
@@ -44,7 +45,7 @@ def select(input, dim, index):
     """One index of a dimension, without that dimension."""
     m = meta(input)
     if not m.ndim:
-        raise refusal(input, IndexError("select() cannot be applied to a 0-dim tensor."))
+        raise refusal(input, no_dimension(input, IndexError("select() cannot be applied to a 0-dim tensor.")))
     d = wrap_dim(integer(dim, "select", "dim"), m.ndim, input)
     i = integer(index, "select", "index")
     if not -m.shape[d] <= i < m.shape[d]:
@@ -102,7 +103,7 @@ def split(tensor, split_size_or_sections, dim=0):
         return split_with_sizes(input, split_size_or_sections, dim)
     m = meta(input)
     if not m.ndim:
-        raise refusal(input, RuntimeError("split expects at least a 1-dimensional tensor"))
+        raise refusal(input, no_dimension(input, RuntimeError("split expects at least a 1-dimensional tensor")))
     d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim, input), integer(split_size_or_sections, "split", "split_size")
     edge(input)
     return _pieces(input, d, _even(m.shape[d], size), "SplitBackward0")
@@ -204,7 +205,7 @@ def unbind(input, dim=0, *, axis=None):
     """All indices of a dimension."""
     m = meta(input)
     if not m.ndim:
-        raise refusal(input, IndexError("Dimension specified as 0 but tensor has no dimensions"))
+        raise refusal(input, no_dimension(input, IndexError("Dimension specified as 0 but tensor has no dimensions")))
     d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim, input)
     at, stride = offset_of(input), m.strides[d]
     if not m.shape[d]:

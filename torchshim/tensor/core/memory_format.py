@@ -41,6 +41,14 @@ def batched(t):
     return "transform" in context.modes and t._ts_st.value.extra is TRACED
 
 
+def no_dimension(t, error):
+    """The error of a tensor without dimensions that is asked for one: a vmap's example has that of the batch, in torch's eyes, but not
+    this one."""
+    if batched(t):
+        return IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    return error
+
+
 def refuse_batched(t):
     if batched(t):
         raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format")
