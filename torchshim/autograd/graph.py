@@ -5,10 +5,14 @@ import contextlib
 import weakref
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, meta_of
 from ..ops import promotion as P
+from ..ops.index import INDEX
 from ..ops.layout import broadcast_shapes
+from ..tensor.api.indexing import MASKS
 from ..tensor.core.dispatch import wrap
 from ..tensor.core import graph
 from ..tensor.core.graph import Node, Nowhere, RemovableHandle, accumulator, around_nodes, leads_nowhere, node_class
@@ -77,6 +81,34 @@ class Packed:
         return t
 
 
+class PackedPlaces:
+    """Places along dimension `k` where a mask is true: torch saves the mask, which hooks pack once for all its dimensions."""
+    __slots__ = ("mask", "k")
+
+    def __init__(self, mask, k):
+        self.mask, self.k = mask, k
+
+    def unpack(self):
+        return self.of(self.mask.unpack())
+
+    def of(self, mask):
+        if mask.dtype.np not in (np.bool_, np.uint8):
+            raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(mask.dtype.np)} for a mask")
+        return mask.nonzero()[:, self.k]
+
+
+def _by_places(node, ct):
+    """The gradient of x[indices] as torch's formula has it, whatever came back from the hooks: the cotangent is added at the indices."""
+    from ..tensor.api.bind import FUNCTIONS
+    indices, m = [], node._ts_inst.in_metas[0]
+    for packed in node._ts_saved:
+        if packed.__class__ is not PackedPlaces:
+            indices.append(packed.unpack())
+        elif not packed.k:                     # else it is of the mask before
+            indices.append(packed.mask.unpack())
+    return FUNCTIONS["index_put"](ct.new_zeros(m.shape), indices, ct, True)
+
+
 class HookedNode(Node):
     """A node that saved what a pack hook returned."""
     __slots__ = ()
@@ -90,8 +122,18 @@ class HookedNode(Node):
         if self._ts_saved is None:
             raise RuntimeError(RELEASED)
         plan, saved = self._ts_plan, list(self._ts_saved)
+        if self._ts_inst.op is INDEX and box and None not in self._ts_inst.layout[1]:
+            g = mode.back(_by_places(self, mode.tensor(box[0])))
+            return [g, *[None] * (len(self._ts_next) - 1)]
+        masks = {}
         for k in _order(self):
-            saved[k] = read(saved[k].unpack())
+            packed = saved[k]
+            if packed.__class__ is PackedPlaces:
+                if packed.mask not in masks:
+                    masks[packed.mask] = packed.mask.unpack()
+                saved[k] = read(packed.of(masks[packed.mask]))
+            else:
+                saved[k] = read(packed.unpack())
         metas = [self._ts_inst.in_metas[i] for i in plan.args] + [self._ts_inst.out_metas[k] for k in plan.outs]
         others = None
         for k, (m, v) in enumerate(zip(metas, saved)):
@@ -177,9 +219,15 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     if node is None or hooks is None or not node._ts_saved:
         return node
     args = node._ts_plan.args
-    packed = [None] * len(node._ts_saved)
+    packed, masks = [None] * len(node._ts_saved), {}
     for k in _order(node)[:len(args)]:
         i = args[k]                            # of what is written in place it saves a clone
+        mask = None if tensors[i] is None else MASKS.get(tensors[i]._ts_st)
+        if mask is not None:
+            if id(mask[0]) not in masks:
+                masks[id(mask[0])] = Packed(mask[0], hooks)
+            packed[k] = PackedPlaces(masks[id(mask[0])], mask[1])
+            continue
         packed[k] = Packed(wrap(vals[i], edges[i]).clone() if tensors[i] is None else tensors[i], hooks)
     node._ts_saved, node._ts_guard = packed, []
     node._ts_more()                               # backward passes with such nodes are not replayed

@@ -4,6 +4,7 @@ A basic index (ints, slices, None, ...) is one view; what tensors, lists and mas
 """
 from __future__ import annotations
 
+import weakref
 from operator import index
 from types import EllipsisType
 
@@ -252,6 +253,9 @@ def pick(t, picks):
     return picked(I.INDEX, [t, *tensors], (T, layout))
 
 
+MASKS = weakref.WeakKeyDictionary()    # of the memory of places that were made of a mask: (it, their dimension in it), where hooks ask
+
+
 def _index_list(t, picks):
     """(index tensors, the operator's index layout): masks become places, and places are checked."""
     m = meta(t)
@@ -268,6 +272,8 @@ def _index_list(t, picks):
             for k, a in enumerate(np.nonzero(np.asarray(look(x)))):
                 places = full[d + k] = tensor_from(a, xm.device)
                 places._ts_st.bounds = places._ts_st.value, 0, xm.shape[k] - 1         # for `in_range`
+                if "saved tensors hooks" in context.modes:
+                    MASKS[places._ts_st] = x, k
         else:
             full[d] = x
     check_places(m, full)
