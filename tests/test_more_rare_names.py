@@ -194,3 +194,47 @@ def test_one_worker_gathers_and_waits_for_itself():
         assert rpc.api._all_gather(1) == {"me": 1}
     finally:
         rpc.shutdown()
+
+
+def test_names_of_one_library_or_two():
+    from torchshim._dynamo import external_utils
+    from torchshim._inductor import codecache, config    # noqa: F401
+    from torchshim.nn.attention.flex_attention import _mask_mod_signature, _score_mod_signature    # noqa: F401
+    from torchshim.nn.utils.clip_grad import _no_grad, _tensor_or_tensors    # noqa: F401
+    from torchshim.utils._sympy.numbers import int_oo
+    from torchshim.utils._sympy.value_ranges import ValueRanges
+    assert torch._utils.is_compiling() is external_utils.is_compiling() is False and repr(ValueRanges(-int_oo, 3)) == "VR[-int_oo, 3]"
+    assert torch._inductor.list_mode_options("reduce-overhead") == {"triton.cudagraphs": True} and config.allow_buffer_reuse
+    assert torch._dynamo.decorators.mark_unbacked(torch.ones(2), 0) is None and _no_grad(torch._C.is_grad_enabled)() is False
+    assert torch._as_tensor_fullprec(1.5).dtype == torch.float64 and torch._as_tensor_fullprec(True).dtype == torch.bool
+    assert torch._tensor._convert((torch.ones(1), 2), torch.nn.Parameter)[1] == 2
+    assert torch._utils._get_device_index("cuda:1") == 1 and torch._utils._get_device_index("cpu", allow_cpu=True) == -1
+    with pytest.raises(ValueError, match="Expected a torch.device with a specified index or an integer, but got:None"):
+        torch._utils._get_device_index(None)
+    t = torch.ones(2)
+    with torch.autograd._unsafe_preserve_version_counter(t):
+        t.add_(1)
+    assert t._version == 0 and t.tolist() == [2, 2]
+    found, grads = torch.zeros(1), [torch.tensor([2., 4.]), torch.tensor([1.])]
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor([0.5]))
+    assert found.item() == 0 and grads[0].tolist() == [1, 2]
+    torch._amp_foreach_non_finite_check_and_unscale_([torch.tensor([float("inf")])], found, torch.tensor([0.5]))
+    assert found.item() == 1
+
+
+def test_dispatch_can_be_switched_off():
+    from torchshim.utils._python_dispatch import TorchDispatchMode
+
+    class Refusing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            raise AssertionError(func)
+    with Refusing(), torch._C._DisableTorchDispatch():
+        assert (torch.ones(2) + 1).tolist() == [2, 2]
+
+
+def test_an_optimizer_that_made_no_step_gets_a_state():
+    from torchshim.distributed.checkpoint.state_dict import _init_optim_state
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.Adam([p], lr=0.1)
+    _init_optim_state(optimizer)
+    assert set(optimizer.state[p]) == {"step", "exp_avg", "exp_avg_sq"} and p.tolist() == [1, 1] and optimizer.param_groups[0]["lr"] == 0.1

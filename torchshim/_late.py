@@ -10,7 +10,7 @@ _FROM = {
         is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
         _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
         _check_value _check_with _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
-        _cast_Short _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
+        _cast_Short _as_tensor_fullprec _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
         sym_constrain_range_for_size set_vital""",
     "tensor.api.segments": "segment_reduce _segment_reduce",
     "_dispatch.schemas": "Tag",
@@ -25,6 +25,7 @@ _FROM = {
         ScriptObject ScriptObjectProperty""",
     "_C": "JITException DisableTorchFunction DisableTorchFunctionSubclass Graph PyTorchFileReader PyTorchFileWriter ScriptModule Value",
     "amp": "GradScaler",
+    "amp.grad_scaler": "_amp_foreach_non_finite_check_and_unscale_",
     "tensor.core.streams": "Event Stream",
     "cuda": "AcceleratorError OutOfMemoryError",
     "futures": "Future",
@@ -42,7 +43,7 @@ _FROM = {
         set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled""",
 }
 MODULES = ("_C", "_VF", "__config__", "__future__", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_jit_internal",
-           "_logging", "_ops", "numa", "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "amp", "ao",
+           "_logging", "_ops", "numa", "_subclasses", "_tensor", "_tensor_str", "_utils", "_vmap_internals", "amp", "ao",
            "classes", "compiler", "_decomp", "export", "functional", "futures", "fx", "hub", "jit", "library", "monitor", "multiprocessing",
            "nested", "onnx", "overrides", "package", "profiler", "quantization", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

@@ -59,3 +59,12 @@ def reduce(t):
     if type(t) is Tensor and not state:
         return func, args
     return _rebuild_from_type_v2, (func, type(t), args, state)
+
+
+def _convert(ret, cls):
+    """What a function returned, with its tensors as `cls`."""
+    if cls is Tensor:
+        return ret
+    if isinstance(ret, Tensor) and not isinstance(ret, cls):
+        return ret.as_subclass(cls)
+    return type(ret)([_convert(x, cls) for x in ret]) if isinstance(ret, (tuple, list)) else ret

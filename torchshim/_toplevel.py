@@ -159,6 +159,13 @@ _cast_Byte, _cast_Char, _cast_Double, _cast_Float, _cast_Half, _cast_Int, _cast_
     _cast_to, ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"))
 
 
+def _as_tensor_fullprec(t):
+    """as_tensor, with Python's numbers as they are there: in 64 bits."""
+    from . import as_tensor, float64, int64
+    kind = {float: float64, int: int64}.get(type(t))
+    return as_tensor(t) if kind is None else as_tensor(t, dtype=kind)
+
+
 def _shape_as_tensor(t):
     """The sizes, as a tensor of int64."""
     from . import tensor

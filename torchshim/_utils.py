@@ -237,3 +237,24 @@ class ExceptionWrapper:
         except Exception:
             raise RuntimeError(text) from None
         raise error
+
+
+def is_compiling():
+    """torch.compiler.is_compiling."""
+    from .compiler import is_compiling as ask
+    return ask()
+
+
+def _get_device_index(device, optional=False, allow_cpu=False):
+    """The number of a device, which may be one already; ValueError for those that have none. optional: None for the current one."""
+    from . import device as kind
+    found = kind(device) if isinstance(device, str) else device
+    if isinstance(found, kind):
+        if not allow_cpu and found.type == "cpu":
+            raise ValueError(f"Expected a non cpu device, but got: {device}")
+        index = -1 if found.type == "cpu" else found.index
+    else:
+        index = found if isinstance(found, int) else None
+    if index is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return index

@@ -226,6 +226,24 @@ def _get_cudnn_enabled():
     from ..backends import cudnn
     return cudnn.enabled
 
+def is_grad_enabled():
+    """torch.is_grad_enabled."""
+    from ..autograd.grad_mode import is_grad_enabled as ask
+    return ask()
+
+
+class _DisableTorchDispatch:
+    """A context in which no call comes to __torch_dispatch__."""
+
+    def __enter__(self):
+        from .._dispatch.python import unseen
+        self.inner = unseen()
+        self.inner.__enter__()
+
+    def __exit__(self, *exc):
+        return self.inner.__exit__(*exc)
+
+
 _TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType
     ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject
     ScriptObjectProperty"""

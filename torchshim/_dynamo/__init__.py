@@ -80,5 +80,5 @@ def export(*args, **kwargs):
     raise NotImplementedError("torchshim: torch._dynamo.export; torch.export.export makes graphs of whole programs")
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("_trace_wrapped_higher_order_op", "backends", "config", "testing", "eval_frame",
-                                              "exc", "utils"))
+__getattr__ = _missing_attribute(__name__, lazy=("_trace_wrapped_higher_order_op", "backends", "config", "decorators", "testing", "eval_frame",
+                                              "exc", "external_utils", "utils"))

@@ -12,3 +12,7 @@ class _DimRange:
     dim: int
     min: int | None
     max: int | None
+
+
+def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, min=None, max=None):
+    """Without effect: programs are compiled for the sizes that come."""

@@ -257,3 +257,11 @@ class GradScaler:
 
     def _found_inf_per_device(self, optimizer):
         return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+
+
+def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
+    """Scale gradients in place; found_inf becomes 1 where one of their elements is not finite."""
+    with no_grad():
+        for g in self:
+            found_inf.logical_or_(g.isfinite().all().logical_not())
+            g.mul_(inv_scale)

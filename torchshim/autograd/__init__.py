@@ -17,7 +17,7 @@ from .backward import end_of, make_cts, run
 from .batched import row_gradients, walked_once
 from .grad_ops import ones_value, zeros_value
 from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, is_multithreading_enabled, no_grad,
-                    set_grad_enabled, set_multithreading_enabled)
+                    set_grad_enabled, set_multithreading_enabled, _unsafe_preserve_version_counter)
 from ..tensor.core.graph import AccumulateGrad, Node, forward_only, look
 
 

@@ -6,6 +6,7 @@ import inspect
 import warnings
 
 from ..engine import context
+from ..tensor.core.handle import TensorBase
 from ..tensor.core.write import UNVERSIONED
 
 
@@ -189,3 +190,22 @@ def is_grad_enabled():
 def is_inference_mode_enabled():
     """Whether inside inference_mode."""
     return context.inference
+
+
+class _unsafe_preserve_version_counter:
+    """A context after which tensors have the versions that they had before."""
+
+    def __init__(self, tensors):
+        self.tensors = (tensors,) if isinstance(tensors, TensorBase) else tuple(tensors)
+        self.versions = [t._version for t in self.tensors]
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        for t, n in zip(self.tensors, self.versions):
+            extra = t._ts_extra
+            if extra is not None and extra.version is not None:
+                extra.version[0] = n
+            else:
+                t._ts_st.version = n

@@ -189,17 +189,19 @@ class ValueRanges:
         return f"VR[{self.lower}, {self.upper}]"
 
 
-class _Infinity(float):
+class IntInfinity(float):
+    """The number above all sizes, and with its sign turned that below them."""
+
     def __repr__(self):
         return "int_oo" if self > 0 else "-int_oo"
 
     __str__ = __repr__
 
     def __neg__(self):
-        return _Infinity(-float(self))
+        return IntInfinity(-float(self))
 
 
-int_oo = _Infinity("inf")
+int_oo = IntInfinity("inf")
 _PRIMES = [n for n in range(11, 3000) if all([n % k for k in range(2, math.isqrt(n) + 1)])]
 
 

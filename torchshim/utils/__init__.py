@@ -20,5 +20,5 @@ __getattr__ = _missing_attribute(__name__, elsewhere={
     "get_cpp_backtrace": "cpp_backtrace", "ThroughputBenchmark": "throughput_benchmark",
     "rename_privateuse1_backend": "backend_registration", "generate_methods_for_privateuse1_backend": "backend_registration"}, lazy=(
     "backcompat", "backend_registration", "cpp_backtrace", "file_baton", "serialization", "throughput_benchmark", "_config_module",
-    "_contextlib", "_python_dispatch", "_pytree", "_triton", "benchmark", "bundled_inputs", "checkpoint", "collect_env", "cpp_extension",
+    "_contextlib", "_import_utils", "_python_dispatch", "_pytree", "_sympy", "_triton", "benchmark", "bundled_inputs", "checkpoint", "collect_env", "cpp_extension",
     "data", "deterministic", "dlpack", "flop_counter", "hooks", "mobile_optimizer", "model_zoo", "module_tracker", "tensorboard", "weak"))

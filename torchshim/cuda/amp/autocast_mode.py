@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 
 from ... import amp, float16
+from ...amp.autocast_mode import _cast    # noqa: F401
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 

@@ -192,3 +192,6 @@ def _nested(flat, optimizers, names):
                        if key != "params" and f"param_groups.{own[0]}.{key}" in flat}
             groups.append({**options, "params": own})
     return {"state": state, "param_groups": groups}
+
+
+_init_optim_state = _begun

@@ -5,7 +5,7 @@ import functools
 import inspect
 import types
 
-from ... import Tensor, ops
+from ... import SymBool, SymFloat, SymInt, Tensor, ops
 from ...amp import casting
 from ...dropin import missing_attribute as _missing_attribute
 from ...nn import Parameter
@@ -143,3 +143,10 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
 
 
 __getattr__ = _missing_attribute(__name__)
+
+
+def is_sym_node(node):
+    """Whether a step's value is a size that is a symbol."""
+    if "val" not in node.meta:
+        raise AssertionError("is_sym_node can only be called on proxy nodes")
+    return isinstance(node.meta["val"], (SymInt, SymFloat, SymBool))

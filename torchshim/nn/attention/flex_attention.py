@@ -4,6 +4,7 @@ without torch.compile; the blocks of a BlockMask say which scores count and save
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple, Optional
 
 from ...func import vmap
@@ -241,3 +242,7 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     if return_aux is not None:
         return out, AuxOutput(lse if return_aux.lse else None, top if return_aux.max_scores else None)
     return (out, lse) if return_lse else out
+
+
+_score_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+_mask_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]

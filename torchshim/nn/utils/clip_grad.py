@@ -1,10 +1,14 @@
 """Gradient clipping: the norm of all gradients is one recorded operator, and so is their scaling."""
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Iterable
+from typing import Union
 
 import jax.numpy as jnp
 
+from ...autograd.grad_mode import grad_mode
 from ...engine import Instance, Operator, context, record, warn
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
@@ -167,3 +171,14 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
             g.clamp_(-float(clip_value), float(clip_value))
             if foreach is not False:           # torch writes twice: both ends one after the other
                 bump(g)
+
+_tensor_or_tensors = Union[Tensor, Iterable[Tensor]]
+
+
+def _no_grad(func):
+    """`func` under no_grad."""
+    @functools.wraps(func)
+    def without(*args, **kwargs):
+        with grad_mode(False):
+            return func(*args, **kwargs)
+    return without
