@@ -6,7 +6,7 @@ import gc
 
 import numpy as np
 
-from ..engine import Batched, VjpOp, context, meta_of
+from ..engine import Batched, VjpOp, meta_of
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
