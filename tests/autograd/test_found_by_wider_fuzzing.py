@@ -337,3 +337,14 @@ def test_extremes_of_no_complex_numbers_are_those_there():
     y = x.scatter_reduce(0, torch.zeros(0, dtype=torch.int64), torch.zeros(2, dtype=x.dtype), "amax", include_self=False)
     assert y.tolist() == [1 + 2j, 3]
     assert x.scatter_reduce_(0, torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=x.dtype), "amin").tolist() == y.tolist()
+
+
+def test_gradcheck_of_bfloat16_finds_no_difference_quotient():
+    x = torch.tensor([0.5, 1.5]).bfloat16().requires_grad_()
+    for fast in (False, True):
+        assert torch.autograd.gradcheck(lambda x: x.sin() * x, x, raise_exception=False, fast_mode=fast) is False
+
+
+def test_slice_copy_of_no_dimensions():
+    with pytest.raises(IndexError, match=r"slice\(\) cannot be applied to a 0-dim tensor."):
+        torch.slice_copy(torch.ones(()))

@@ -11,6 +11,11 @@ _ALIKE = ("Fast gradcheck failed but element-wise differences are small. This me
           "in common_nn.py), then modify the corresponding\n  module_test entry to have `gradcheck_fast_mode=False`")
 
 
+def numbers(t):
+    """What a tensor holds as an array; NumPy has no bfloat16."""
+    return (t.float() if t.dtype.name == "bfloat16" else t).numpy(force=True)
+
+
 def directions(inputs, outs):
     """A direction for each input, as one array for each of its axes, and the weights of each output's elements: torch's, which come from a
     generator of their own."""
@@ -19,7 +24,7 @@ def directions(inputs, outs):
 
     def vector(t):
         v = FUNCTIONS["rand"](t.numel(), generator=generator, device="cpu").to(t.dtype.to_real() if t.is_complex() else t.dtype)
-        return (v / v.norm()).numpy()
+        return numbers(v / v.norm())
     return [(vector(x), vector(x) if x.is_complex() else None) for x in inputs], [vector(o) for o in outs]
 
 

@@ -15,7 +15,7 @@ from ..tensor.core.layout import strided
 from ..tensor.core.tensor import Tensor
 from . import forward_ad
 from .batched import walked_once
-from .fast_gradcheck import directions, in_full, weighed
+from .fast_gradcheck import directions, in_full, numbers, weighed
 from .function import Function
 from .grad_mode import grad_mode
 
@@ -96,7 +96,7 @@ def _numerical(fn, inputs, k, eps, along=None):
     input the derivative along the imaginary axis is the imaginary part, as torch's gradient has it (directions are two then). The input
     itself is changed for a while: what `fn` knows of it in other ways (its closure, a dict that holds it) has to see the same number."""
     x = inputs[k]
-    base = np.array(x.numpy(force=True), order="C")
+    base = np.array(numbers(x), order="C")
     rows = []
 
     def at(i, step):
@@ -139,8 +139,8 @@ def _analytical(out, inputs, weights=None):
         ct[j if weights is None else slice(None)] = 1 if weights is None else from_numpy(weights)
         gs = grad(out, inputs, ct.reshape(out.shape), retain_graph=True, allow_unused=True)
         for column, g, x in zip(columns, gs, inputs):
-            column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.to_dense().numpy(force=True).reshape(-1))
-    return [np.stack(c, 1) if c else np.zeros((x.numel(), 0), x.dtype.np) for c, x in zip(columns, inputs)]
+            column.append(np.zeros(x.numel(), numbers(x).dtype) if g is None else numbers(g.to_dense()).reshape(-1))
+    return [np.stack(c, 1) if c else np.zeros((x.numel(), 0), numbers(x).dtype) for c, x in zip(columns, inputs)]
 
 
 def _parts(outs):
@@ -164,13 +164,13 @@ def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol, fast):
     diff = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad and _inexact(x)]
     wrt = [inputs[k] for k in diff]
     for prefix, part, which in _parts(outs):
-        def numbers(*xs):
+        def made_of(*xs):
             with grad_mode(True):
                 made = part([o for o in _differentiable(func(*xs))])
-            return [o.numpy(force=True) for o in made]
+            return [numbers(o) for o in made]
         parts = part(list(outs))
         along, weights = directions(wrt, parts) if fast else ([None] * len(wrt), [None] * len(parts))
-        numerical = [_numerical(numbers, inputs, k, eps, u) for k, u in zip(diff, along)]
+        numerical = [_numerical(made_of, inputs, k, eps, u) for k, u in zip(diff, along)]
         for o, (out, v) in enumerate(zip(parts, weights)):
             analytical = _analytical(out, wrt, v)
             again = _analytical(out, wrt, v)
@@ -181,11 +181,11 @@ def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol, fast):
                 if fast:
                     n, a, within = n[0] @ v, weighed(a[:, 0], u), atol * sum([w.sum() for w in u if w is not None]) * v.sum()
                 if not np.allclose(a, n, rtol=rtol, atol=within):
-                    made_of = from_numpy(np.asarray(n)).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
-                    text = _mismatch(a, n, which[o], i, prefix, x.dtype, made_of)
+                    dtype = from_numpy(np.asarray(n)).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
+                    text = _mismatch(a, n, which[o], i, prefix, x.dtype, dtype)
                     if fast:
-                        n = _numerical(numbers, inputs, diff[i], eps)[o]
-                        text += in_full(from_numpy(n).to(made_of), from_numpy(_analytical(out, wrt)[i]), rtol, atol)
+                        n = _numerical(made_of, inputs, diff[i], eps)[o]
+                        text += in_full(from_numpy(n).to(dtype), from_numpy(_analytical(out, wrt)[i]).to(x.dtype), rtol, atol)
                     raise GradcheckError(text)
     return None if any([t.is_complex() for t in (*wrt, *outs)]) else numerical
 
@@ -198,7 +198,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, fast, known=None):
 
     def values(k, a):
         got = _tuple(func(*inputs[:k], Tensor.new_tensor(inputs[k].detach(), a), *inputs[k + 1:]))
-        return [np.asarray(got[o].numpy(force=True)).reshape(-1) for o in made]
+        return [np.asarray(numbers(got[o])).reshape(-1) for o in made]
 
     def tangents(k, direction):
         with forward_ad.dual_level():
@@ -232,7 +232,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, fast, known=None):
             x = inputs[k]
             if unit == 1j and not x.is_complex() or not x.numel():
                 continue
-            base = np.array(x.numpy(force=True), order="C")
+            base = np.array(numbers(x), order="C")
             for o, (n, a) in enumerate(both(k, base, unit, u)):
                 n, within = n if known is None else known[i][o], atol
                 if fast:
@@ -425,12 +425,12 @@ def _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined
 
 
 def _check_constant(func, inputs, eps, fast):
-    def numbers(*xs):
-        return [np.asarray(o.numpy(force=True)) for o in _tuple(func(*xs)) if isinstance(o, Tensor) and _inexact(o)]
+    def made_of(*xs):
+        return [np.asarray(numbers(o)) for o in _tuple(func(*xs)) if isinstance(o, Tensor) and _inexact(o)]
     wrt = [(k, x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     along = directions([x for _, x in wrt], ())[0] if fast else [None] * len(wrt)
     for (k, _), u in zip(wrt, along):
-        if any([(np.abs(j) > (eps if fast else 0)).any() for j in _numerical(numbers, inputs, k, eps, u)]):
+        if any([(np.abs(j) > (eps if fast else 0)).any() for j in _numerical(made_of, inputs, k, eps, u)]):
             raise GradcheckError("Numerical gradient for function expected to be zero")
 
 

@@ -638,6 +638,8 @@ for _name in ("as_strided", "detach", "diagonal", "expand", "permute", "select",
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """As `input[start:end:step]` along a dimension, with memory of its own."""
     _refuse_complex("slice", input)
+    if not input.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, input.ndim)
     return _copied(input[(slice(None),) * d + (slice(start, end, step),)], input, "SliceBackward0_copy")
 
