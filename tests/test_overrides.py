@@ -271,3 +271,16 @@ def test_who_is_asked_can_be_looked_for_by_another_function(monkeypatch):
             trace(f)
     monkeypatch.undo()
     assert [n.op for n in trace(F.elu).graph.nodes] == ["placeholder"] * 3 + ["call_function", "output"]
+
+
+def test_functions_of_pythons_hand_on_every_option_by_name():
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, len(args), sorted(kwargs or {})
+    x = torch.ones(2, 2).as_subclass(Asked)
+    options = ["dim", "return_counts", "return_inverse", "sorted"]
+    assert torch.split(x, 1) == x.split(1) == ("split", 2, ["dim"]) and torch.unique(x) == x.unique() == ("unique", 1, options)
+    assert torch.norm(x) == ("norm", 1, ["dim", "dtype", "keepdim", "out", "p"]) and x.norm() == ("norm", 1, ["dim", "dtype", "keepdim", "p"])
+    assert torch.cdist(x, x) == ("cdist", 2, ["compute_mode", "p"]) and torch.meshgrid(x, x) == ("meshgrid", 2, ["indexing"])
+    assert torch.tensordot(x, x, 1) == ("tensordot", 2, ["dims", "out"]) and torch.lu(x) == ("lu", 1, ["get_infos", "out", "pivot"])

@@ -53,6 +53,8 @@ _BINARY |= {f"__{n}__" for n in "eq ne lt le gt ge".split()}
 _COMPILED = set("""linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d avg_pool2d
     avg_pool3d gelu softplus hardshrink softshrink logsigmoid pairwise_distance cosine_similarity one_hot pixel_shuffle pixel_unshuffle
     channel_shuffle scaled_dot_product_attention prelu adaptive_avg_pool1d pdist""".split())
+#: Functions of torch.functional and methods that are Python's in torch, and look for who wants to be asked with every option by name.
+_SPELLED = frozenset("split norm unique unique_consecutive cdist meshgrid tensordot stft lu".split())
 _functions: dict = {}      # {space: {name: what is handed to __torch_function__}}, filled by `begin`
 
 
@@ -138,7 +140,10 @@ def spell(f, args, kwargs):
     bound.apply_defaults()
     given = {k: x for k, x in bound.arguments.items() if x is not UNSET}       # other names of parameters, as `axis`, are not handed on
     required = [k for k in given if params[k].default in (inspect.Parameter.empty, UNSET) and params[k].kind != params[k].KEYWORD_ONLY]
-    return tuple([given[k] for k in required]), {k: x for k, x in given.items() if k not in required}
+    first = []
+    for k in required:
+        first += given[k] if params[k].kind == params[k].VAR_POSITIONAL else [given[k]]
+    return tuple(first), {k: x for k, x in given.items() if k not in required}
 
 
 @functools.cache
@@ -209,7 +214,8 @@ def begin():
             setattr(Tensor, name, table[name])
     for space, prefix in spaces.items():
         for name, f in _functions[space].items():
-            _arm(f, f"{prefix}.{name}", arguments=name not in _IGNORED or space is not _torch, spelled=space is F and name not in _COMPILED)
+            _arm(f, f"{prefix}.{name}", arguments=name not in _IGNORED or space is not _torch, spelled=(
+                name not in _COMPILED if space is F else name in _SPELLED and (space is functional or name == "lu")))
     for name, f in table.items():
         if isinstance(f, property):
             for part, said in ((f.fget, "__get__"), (f.fset, "__set__"), (f.fdel, "__delete__")):
@@ -217,7 +223,8 @@ def begin():
                     _arm(part, f"torch.Tensor.{name}.{said}", getattr(f, said))
         else:
             func = table.get(_HANDED_ON.get(name, name), f)
-            _arm(f, f"torch.Tensor.{_HANDED_ON.get(name, name)}", func, own=name, arguments=name != "new_tensor", binary=name in _BINARY)
+            _arm(f, f"torch.Tensor.{_HANDED_ON.get(name, name)}", func, own=name, arguments=name != "new_tensor", binary=name in _BINARY,
+                 spelled=name in _SPELLED)
     _arm(autograd.grad, "torch.autograd.grad")
 
 
