@@ -85,7 +85,23 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self):
-        return [getattr(self, name, None) for name in self._flat_weights_names]
+        given = self.__dict__.get("_flat_weights")
+        return [getattr(self, name, None) for name in self._flat_weights_names] if given is None else given
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights):
+        """Libraries put tensors there with which to compute, instead of the parameters."""
+        self.__dict__["_flat_weights"] = weights
+
+    def __setattr__(self, name, value):
+        given = self.__dict__.get("_flat_weights")
+        if given is not None and name in (names := self._flat_weights_names) and names.index(name) < len(given):
+            given[names.index(name)] = value
+        super().__setattr__(name, value)
+
+    def _apply(self, fn, recurse=True):
+        self.__dict__.pop("_flat_weights", None)               # torch takes the parameters again
+        return super()._apply(fn, recurse)
 
     @property
     def all_weights(self):
@@ -153,7 +169,8 @@ class RNNBase(Module):
 
     # -- forward ------------------------------------------------------------------------------------------------------
     def _weights(self):
-        return [getattr(self, name) for names in self._all_weights for name in names]
+        given = self.__dict__.get("_flat_weights")
+        return [getattr(self, name) for names in self._all_weights for name in names] if given is None else given
 
     def _options(self):
         return self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
