@@ -204,3 +204,15 @@ def test_bindings_tell_what_they_refuse_of_out(call, text):
     with pytest.raises(RuntimeError) as e:
         call(torch.empty(0, dtype=torch.float64))
     assert str(e.value) == text
+
+
+@pytest.mark.parametrize("f, dtype, shape", [
+    (lambda x, o: torch.mean(x, 1, out=o), torch.int32, [2]), (lambda x, o: torch.stack([x, x], out=o), torch.bool, [2, 2, 3]),
+    (lambda x, o: torch.dot(x[0], x[0], out=o), torch.float32, []), (lambda x, o: torch.kron(x, x, out=o), torch.bool, [4, 9]),
+    (lambda x, o: torch.std(x, 1, out=o), torch.int32, [2]), (lambda x, o: torch.inverse(x[:, :2], out=o), torch.float32, [0]),
+    (lambda x, o: torch.sin(x, out=o), torch.int32, [0])])
+def test_some_are_resized_before_their_dtype_is_refused(f, dtype, shape):
+    out = torch.zeros(0, dtype=dtype)
+    with pytest.raises((RuntimeError, TypeError)):
+        f(torch.arange(6.).reshape(2, 3).double(), out)
+    assert list(out.shape) == shape

@@ -36,7 +36,7 @@ _SAME = {
         norm gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
         split_with_sizes_copy unbind_copy alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy
         unfold_copy unsqueeze_copy view_copy avg_pool2d avg_pool3d
-        linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
+        linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh inverse linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
         linalg_svdvals linalg_svd svd linalg_qr qr linalg_eigh linalg_vector_norm cumsum cumprod sum prod""",
     FOUND: "bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
@@ -77,6 +77,9 @@ _CONTIGUOUS = {"cholesky", "cholesky_solve", "linalg_tensorinv", "quantile", "na
 
 #: How the names of those begin that themselves ask where an out tensor is; for others what copies into it does.
 _OWN_DEVICE = "linalg_", "gather", "max", "min"
+
+#: Operators that resize what they are given to write to before they look at its dtype.
+_SHAPED_FIRST = frozenset("dot expand_copy kron mean stack std t_copy unsqueeze_copy var".split())
 
 #: Where others than CASTABLE speak of what cannot be cast.
 _CASTABLE = {
@@ -285,7 +288,14 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         rule = (same, FOUND),
     elif name == "mv" and out.shape not in (result.shape, (1,), ()):           # what does not expand is looked at as a result
         rule = (same, SAME),
-    check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
+    try:
+        check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
+    except (RuntimeError, TypeError):
+        if name in _SHAPED_FIRST and out.shape != result.shape and not out.requires_grad:
+            _warn_of_shape(out, result)
+            with unasked():
+                _reshaped(out, result.shape)
+        raise
     if not operands or name in SHARED:
         refuse_together(name, out)
     if operands and name in SHARED:
@@ -302,11 +312,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                            if name.startswith(_OWN_DEVICE) else f"Attempting to copy from device {result.device} to device "
                            f"{out.device}, but cross-device copies are not allowed!")
     if out.shape != result.shape:
-        if out.numel() > 0:
-            warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                 f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
-                 "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
+        _warn_of_shape(out, result)
         inference, context.inference = context.inference, context.inference or is_inference(out)
         grad, history = context.grad, out._ts_edge
         try:
@@ -334,16 +340,28 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     return out
 
 
+def _warn_of_shape(out, result):
+    if out.numel() > 0:
+        warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+             f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+             "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+             "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
+
+
+def _reshaped(out, shape):
+    from .shape import resized
+    resized(out, tuple(shape))
+
+
 def _resized(out, result, name):
     """Give `out` the shape of the result, and what that holds. All of it counts as one write."""
-    from .shape import resized
     from .views import bump_version
-    resized(out, tuple(result.shape))
+    _reshaped(out, result.shape)
     strides = meta(out).strides if name in _CONTIGUOUS or name.startswith("fft_") and name != "fft_ihfft" else meta(result).strides
     if strides != meta(out).strides:           # an output that is made anew lies as the result would
         span = 1 + sum([(n - 1) * s for n, s in zip(result.shape, strides)]) if result.numel() else 0
         if span > result.numel():              # with gaps
-            resized(out, (span,))
+            _reshaped(out, (span,))
         out.as_strided_(result.shape, strides)
         bump_version(out, -1)
     (out if name in _COPIED else out.data).copy_(result)
