@@ -412,3 +412,18 @@ def test_a_derivative_saves_a_result_with_the_dimensions_it_lost(reduce, said):
     y.exp_()
     with pytest.raises(RuntimeError, match=said):
         g.sum().backward()
+
+
+def test_the_cotangent_of_a_variance_may_be_written_after_its_gradient_was_made():
+    for f, kept in ((lambda x: x.var(1), False), (lambda x: x.var(), False), (lambda x: torch.var_mean(x, 1)[0], False),
+                    (lambda x: x.logcumsumexp(1), False), (lambda x: x.std(1), True)):
+        x = torch.tensor([[0.5, 0.75, -2.0]], requires_grad=True)
+        y = f(x)
+        ct = torch.ones_like(y)
+        g, = torch.autograd.grad(y, x, ct, create_graph=True)
+        ct.mul_(2)
+        if kept:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                g.sum().backward()
+        else:
+            g.sum().backward()

@@ -368,9 +368,10 @@ def _by_sum(inst):
     return "sum" if inst.out.numel == 1 and m.numel and m.dtype in (P.float32, P.float64) else None
 
 
-declare_spread("var", "VarBackward0", var, twice=_without_degrees, by_out=_by_sum)
+declare_spread("var", "VarBackward0", var, twice=_without_degrees, by_out=_by_sum, fresh=("grad",))
 declare_spread("std", "StdBackward0", std, saves=("self", "result"), by_out=_by_sum)
-declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False, twice=_without_degrees)
+declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False, twice=_without_degrees,
+               fresh=("grad",))
 declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False, saves=("self", "result"))
 
 

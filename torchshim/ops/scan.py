@@ -149,7 +149,7 @@ def _logcumsumexp_linear(inst, ins, nums, outs, cts):
 @op("logcumsumexp(Tensor self, int dim) -> Tensor", rule=_logcumsumexp_back, linear_rule=_logcumsumexp_linear, grad_back="Sub", plain_gradients=True,
     grad="LogcumsumexpBackward0", saves=("self", "result"),
     twice=lambda inst: "zeros" if inst.in_metas[0].numel and inst.in_metas[0].ndim else "compared",
-    host_back=_back_on_host(scan_rules.logsumexp_back))
+    host_back=_back_on_host(scan_rules.logsumexp_back), fresh=("grad",))
 def logcumsumexp(self, dim):
     """log of the sum of the exponentials so far."""
     d = wrap_dim(dim, self.ndim)
