@@ -7,7 +7,7 @@
 A program is made from its seed alone: statements over a pool of tensors (operators, views, writes in place, hooks, several roots, regions
 without gradients, derivatives of derivatives, and mistakes). Seeds from 1000000000 on make programs of a second kind (`wider`), which know more
 dtypes, layouts, operators, losses, modules and optimizers, transforms, custom Functions and hooks; from 2000000000 on of a third one (`real`),
-models that are trained, saved and transformed. Each statement runs by itself; what it says is what it made (shape, dtype,
+models that are trained, saved and transformed, and from 3000000000 on whole training scripts (`training`). Each statement runs by itself; what it says is what it made (shape, dtype,
 requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
 exception. Numbers in double precision are compared to nine digits, in single precision to five, in half precision to its last bit, everything
 else exactly, and so all of a program in which one of these occurs. Programs that meet one of PyTorch's own internal assertions, gradients
@@ -22,13 +22,14 @@ from __future__ import annotations
 import math
 import re
 
-from . import functions, programs, real, wider
+from . import functions, programs, real, training, wider
 
-WIDER, REAL = 10 ** 9, 2 * 10 ** 9
+WIDER, REAL, TRAINING = 10 ** 9, 2 * 10 ** 9, 3 * 10 ** 9
 
 
 def program_of(seed):
-    return (real.RealProgram if seed >= REAL else wider.WiderProgram if seed >= WIDER else programs.Program)(seed)
+    return (training.TrainingProgram if seed >= TRAINING else real.RealProgram if seed >= REAL else
+            wider.WiderProgram if seed >= WIDER else programs.Program)(seed)
 
 
 def described(torch, x, gradient=False, born=0):
@@ -58,13 +59,17 @@ _NOISE = re.compile(r"0x[0-9a-f]+|\n?Exception raised from [\s\S]*")
 def counts(lines):
     """Whether what PyTorch says is none of its own faults."""
     said = str(lines)
-    return lines != ["the process died"] and not any([text in said for text in OWN_FAULTS]) and not _INTEGERS_THAT_REQUIRE_GRAD.search(said)
+    if lines == ["the process died"] or any([line[0] == "out = compiled(x)" and line[1] in ("IndexError", "Unsupported") for line in lines]):
+        return False                           # the latter: dynamo reads the text of lambdas from files, where these are not
+    return not any([text in said for text in OWN_FAULTS]) and not _INTEGERS_THAT_REQUIRE_GRAD.search(said)
 
 
 def text_of(error, text):
     """What an exception says, without what differs from run to run. The size that torch compares the index of a 0-d tensor with lies behind
     the end of its sizes: which of two refusals comes is chance."""
     said = _NOISE.sub("", str(error))
+    if said.startswith("Caught "):                             # by a worker, with its traceback
+        return said.partition("\n")[0] + said.rstrip().rpartition("\n")[2]
     if "[-1]" in text and said in ("select() cannot be applied to a 0-dim tensor.",
                                    "index -1 is out of bounds for dimension 0 with size 0"):
         return "an index of a 0-d tensor"
@@ -87,7 +92,7 @@ def say(torch, seed):
     space = {"torch": torch, "copy": copy, "say": lambda what, g: lines.append([what, described(torch, g, True)])}
     exec(functions.FUNCTIONS, space)
     if seed >= WIDER:
-        exec(real.FUNCTIONS if seed >= REAL else wider.FUNCTIONS, space)
+        exec(training.WORLD if seed >= TRAINING else real.FUNCTIONS if seed >= REAL else wider.FUNCTIONS, space)
     for text, names in program_of(seed).made:
         try:
             exec(text, space)

@@ -23,9 +23,9 @@ class Categorical(ProbsOrLogits, Distribution):
         if given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if probs is not None:
-            self._param = self.probs = probs / probs.sum(-1, keepdim=True)
+            self.probs = self._param = probs / probs.sum(-1, keepdim=True)
         else:
-            self._param = self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+            self.logits = self._param = logits - logits.logsumexp(dim=-1, keepdim=True)
         self._num_events = given.size()[-1]
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
 

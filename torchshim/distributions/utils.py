@@ -104,8 +104,9 @@ class ProbsOrLogits:
         """Set probs or logits, broadcast with others; returns these."""
         name = "probs" if one_of(probs, logits) else "logits"
         given = probs if name == "probs" else logits
-        *others, self._param = broadcast_all(*others, given)
-        setattr(self, name, self._param)
+        *others, given = broadcast_all(*others, given)
+        setattr(self, name, given)
+        self._param = given
         return others
 
     def _counted(self, dtype=None):

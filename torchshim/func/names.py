@@ -21,6 +21,9 @@ def batched_name(node, ndim):
         return f"Vmapped{function.__name__}Backward"
     if name.startswith("Vmapped"):
         return "Vmapped" + name
+    inst = getattr(node, "_ts_inst", None)
+    if ndim == 1 and name == "ViewBackward0" and inst is not None and inst.op.name == "linear":     # of one row with a bias
+        return "AddBackward0"
     if name in _LOSSES:
         return "ViewBackward0" if ndim else "MeanBackward1"
     if name == "NllLossBackward0":

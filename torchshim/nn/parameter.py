@@ -198,6 +198,8 @@ class UninitializedTensorMixin:
         """That of the empty tensor."""
         return Size((0,)) if dim is None else 0
 
+    ndim = property(lambda self: 1, doc="That of the empty tensor.")
+
     def copy_(self, src, non_blocking=False):
         """From another that waits: nothing to copy. ValueError from anything else."""
         if not is_lazy(src):

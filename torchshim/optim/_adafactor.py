@@ -66,7 +66,10 @@ class Adafactor(SteppedOptimizer):
     def _update_all(self, group, params, grads):
         if any(p.is_complex() for p in params):
             raise RuntimeError("Adafactor does not support complex parameters")
-        super()._update_all(group, params, grads)
+        none = next((k for k, p in enumerate(params) if not p.numel()), None)
+        super()._update_all(group, params[:none], grads[:none])
+        if none is not None:
+            _ = 0.0 / params[none].numel() ** 0.5           # steps are relative to the mean of the parameter's squares
 
     def _names(self, group, p):
         return ("row_var", "col_var") if p.dim() > 1 else ("variance",)

@@ -167,9 +167,12 @@ class OneCycleLR(_Momentum):
                 break
             begin = phase["end_step"]
         part = (t - begin) / (phase["end_step"] - begin)
-        for group in self.optimizer.param_groups if self.cycle_momentum else ():
-            self._set_momentum(group, self._anneal_func(group[phase["start_momentum"]], group[phase["end_momentum"]], part))
-        return [self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], part) for group in self.optimizer.param_groups]
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], part))
+            if self.cycle_momentum:
+                self._set_momentum(group, self._anneal_func(group[phase["start_momentum"]], group[phase["end_momentum"]], part))
+        return rates
 
 
 def _phase(end_step, start_lr, end_lr, start_momentum, end_momentum):

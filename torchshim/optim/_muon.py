@@ -71,6 +71,7 @@ class Muon(Optimizer):
                 raise RuntimeError("Muon does not support complex parameters")
             check(group["ns_steps"] < 100, "Number of steps must be less than 100 for computational efficiency")
             check(len(group["ns_coefficients"]) == 3, "Coefficients must be a tuple of exactly 3 values")
+            check(all([g.ndim == 2 for g in grads]), "Param gradient must be a 2D matrix")
             for p in params:
                 if "momentum_buffer" not in self.state[p]:
                     self.state[p]["momentum_buffer"] = zeros_like(p).detach()

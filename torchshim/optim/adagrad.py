@@ -6,7 +6,7 @@ from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.sparse import sparse_coo_tensor
 from ._functional import functional
 from ._update import Update, add, addcdiv, addcmul, downhill, number, root
-from .optimizer import SteppedOptimizer, check, check_fused, check_lr, host_scalar, sparse_and_dense
+from .optimizer import SteppedOptimizer, check, check_fused, check_lr, host_scalar, scalar_type, sparse_and_dense
 
 
 def _adagrad(p, g, total, numbers, flags):
@@ -33,7 +33,7 @@ class Adagrad(SteppedOptimizer):
         check_fused(self, fused, differentiable, foreach)
         for group in self.param_groups:
             for p in group["params"]:
-                self.state[p].update(step=host_scalar(0.0), **self._fresh(p, group))
+                self.state[p].update(step=host_scalar(0.0, scalar_type(group["fused"])), **self._fresh(p, group))
 
     def _fresh(self, p, group):
         x = self.defaults["initial_accumulator_value"]
@@ -51,7 +51,7 @@ class Adagrad(SteppedOptimizer):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         for p, g in sparse:
             self._sparse_step(p, -g if group["maximize"] else g, self.state[p], self._numbers(group, step))
-            self.state[p]["step"] = host_scalar(step)
+            self.state[p]["step"] = host_scalar(step, scalar_type(group["fused"]))
         if params:
             super()._advance(group, step, others, flags, params, grads, [self.state[p] for p in params])
 

@@ -50,8 +50,13 @@ def _restore_state(state, before):
 
 def _refuse_sparse(optimizer, error):
     """torch's error where a step failed since a gradient is sparse, else what it failed with."""
-    if not any([g.is_sparse for group in optimizer.param_groups for g in with_grads(group)[1]]):
+    pairs = [pair for group in optimizer.param_groups for pair in zip(*with_grads(group))]
+    first = next((k for k, (_, g) in enumerate(pairs) if g.is_sparse), None)
+    if first is None:
         raise error
+    for p, _ in pairs[first:]:                     # torch looks at gradients before it makes states
+        if p in optimizer.state and "step" in optimizer.state[p] and number(optimizer.state[p]["step"]) == 0:
+            del optimizer.state[p]
     name = type(optimizer).__name__
     name, hint = ("Adam", ", please consider SparseAdam instead") if name in ("Adam", "AdamW") else (name, "")
     raise RuntimeError(f"{name} does not support sparse gradients{hint}") from error
@@ -69,9 +74,10 @@ def sparse_and_dense(params, grads):
     return [(p, g) for p, g in pairs if g.is_sparse], [p for p, _ in dense], [g for _, g in dense]
 
 
-def scalar_type():
-    """The NumPy type of a state's entries that are one number: float64 where that is the default dtype, else float32."""
-    return np.float64 if P.default_float == np.float64 else np.float32
+def scalar_type(fused=False):
+    """The NumPy type of a state's entries that are one number: float64 where that is the default dtype, else float32, as always for
+    updates that are asked for as fused."""
+    return np.float64 if P.default_float == np.float64 and not fused else np.float32
 
 
 def host_scalar(x, kind=None):
@@ -190,6 +196,7 @@ class Optimizer:
             for k, v in self.defaults.items():
                 group.setdefault(k, v)
         self._patch_step_function()
+        self.defaults.setdefault("differentiable", False)
 
     def __repr__(self):
         text = type(self).__name__ + " ("
@@ -461,7 +468,7 @@ class SteppedOptimizer(Optimizer):
         for p, g in zip(params, grads):
             s = self.state[p]
             if not s:
-                s.update({n: host_scalar(number(x)) for n, x in self._first_scalars(group).items()})
+                s.update({n: host_scalar(number(x), scalar_type(group.get("fused"))) for n, x in self._first_scalars(group).items()})
                 s.update(self._fresh(p, group))
             if common is None or self.flags_differ:
                 common = self._flags(group, p)
@@ -499,7 +506,9 @@ class SteppedOptimizer(Optimizer):
         numbers = self._numbers(group, step, *others)
         if len(self.scalars) > 1:
             numbers, others = numbers
-        for name, x in zip(self.scalars, (step, *others)):
+        run = self.update.with_graph if differentiable else self.update
+        run(params, grads, [[s[n] for s in states] for n in self._names(group, params[0])], numbers, flags)
+        for name, x in zip(self.scalars, (step, *others)):     # behind: a step that is refused does not count
             if isinstance(x, Tensor) and x is states[0][name]:
                 continue                       # the update has written it
             x, shared, counts = number(x), {}, [s[name] for s in states]
@@ -507,8 +516,6 @@ class SteppedOptimizer(Optimizer):
             for kind in set(kinds):
                 shared[kind] = host_scalar(x, kind)._ts_st.value
             store_all(counts, [shared[kind] for kind in kinds])
-        run = self.update.with_graph if differentiable else self.update
-        run(params, grads, [[s[n] for s in states] for n in self._names(group, params[0])], numbers, flags)
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -19,6 +19,12 @@ def _out_of_range(_):
     return IndexError("index out of range in self")
 
 
+def _renormed_in_range(indices, weight):
+    shape = list(weight._ts_meta.shape)
+    in_range(indices, -shape[0], shape[0],
+             lambda i: IndexError(f"select(): index {i} out of range for tensor of size {shape} at dimension 0"))
+
+
 def _renorm(weight, indices, max_norm, norm_type):
     """Scale down the longer ones of the rows, unseen by gradients and tangents."""
     held = weight.detach()
@@ -43,10 +49,10 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         if not whole:
             raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
                                f"torch.{c_name(input._ts_meta.dtype)}Tensor instead (while checking arguments for embedding_renorm_)")
-        d, shape = weight._ts_meta.dtype, list(weight._ts_meta.shape)
+        d = weight._ts_meta.dtype
         if d.kind in "iub":
             raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {c_name(d)} instead.")
-        in_range(input, -rows, rows, lambda i: IndexError(f"select(): index {i} out of range for tensor of size {shape} at dimension 0"))
+        _renormed_in_range(input, weight)
     if weight._ts_meta.ndim == 2 and whole:    # what is refused anyway leaves no check behind
         in_range(input, 0, rows, _out_of_range)
     if max_norm is not None:
@@ -87,34 +93,38 @@ def one_hot(tensor, num_classes=-1):
     return born_written(call(ops.one_hot, (tensor, num_classes)), 2)
 
 
+def _refuse_mode(mode, sparse, scale_grad_by_freq, per_sample_weights):
+    """What bags refuse once their shapes are right."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and (sparse or scale_grad_by_freq):
+        raise ValueError("max mode does not support scaling the gradient by the frequency" if scale_grad_by_freq else
+                         "max mode does not support sparse weights")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                                  f"(got mode='{mode}'). Please open a feature request on GitHub.")
+
+
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                   per_sample_weights=None, include_last_offset=False, padding_idx=None):
     """Sums, means or maxima of bags of rows: the rows of a 2-D input, or a 1-D input's parts that begin at `offsets`.
 
     per_sample_weights: factors, with mode "sum" only; include_last_offset: offsets end with the length; padding_idx: does not count.
     """
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    if mode == "max" and (sparse or scale_grad_by_freq):
-        raise ValueError("max mode does not support sparse weights" if sparse else
-                         "max mode does not support scaling the gradient by the frequency")
     if weight._ts_meta.dtype == np.int64 and input.is_floating_point():
         warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
              "and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
-    if per_sample_weights is not None:
-        if input.size() != per_sample_weights.size():
-            raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-                             f"same shape as the input ({input.shape})")
-        if mode != "sum":
-            raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                                      f"(got mode='{mode}'). Please open a feature request on GitHub.")
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+                         f"same shape as the input ({input.shape})")
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
                              f"However, found offsets of type {type(offsets)}")
+        _refuse_mode(mode, sparse, scale_grad_by_freq, per_sample_weights)
         bags, width = input.shape
         offsets = tensor_from(np.arange(bags) * width, input._ts_meta.device)
         input = input.reshape(-1)
@@ -124,6 +134,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
             raise ValueError("offsets has to be a 1D Tensor")
+        _refuse_mode(mode, sparse, scale_grad_by_freq, per_sample_weights)
         v = read(offsets)
         first = known(v)
         if first is None and v.extra is not TRACED and v.meta.device != "meta":
@@ -144,7 +155,10 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}")
         padding_idx %= rows
     _check_bag(input, weight, offsets, per_sample_weights)
-    by_rows = mode == "max" or padding_idx is not None        # torch goes through them one by one
+    if max_norm is not None:
+        _renormed_in_range(input, weight)
+    # where torch goes through them one by one
+    by_rows = mode == "max" or padding_idx is not None or c_name(weight._ts_meta.dtype) not in ("Float", "Half", "BFloat16")
     in_range(input, 0, rows, lambda i: RuntimeError(
         f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {i}" if by_rows else
         f"Index {_first_at(input, i)} of input takes value {i} which is not in the valid range [0, {rows})"))
@@ -157,7 +171,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     if sparse:
         from . import sparse_gradients
         if sparse_gradients.wanted(weight):
-            return sparse_gradients.embedding_bag(weight, per_sample_weights, input, offsets, mode, padding_idx, bags, compute)
+            return sparse_gradients.embedding_bag(weight, per_sample_weights, input, offsets, mode, padding_idx, bags,
+                                                  scale_grad_by_freq, compute)
     return compute(weight, per_sample_weights)
 
 

@@ -41,13 +41,15 @@ class _Embedding(Function):
 
 class _EmbeddingBag(Function):
     @staticmethod
-    def forward(ctx, weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, compute):
+    def forward(ctx, weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, scale_grad_by_freq, compute):
         ctx.save_for_backward(weight, per_sample_weights, indices, offsets)
-        ctx.mode, ctx.padding_idx, ctx.bags = mode, padding_idx, bags
+        ctx.mode, ctx.padding_idx, ctx.bags, ctx.scale_grad_by_freq = mode, padding_idx, bags, scale_grad_by_freq
         return compute(weight, per_sample_weights)
 
     @staticmethod
     def backward(ctx, g):
+        if ctx.scale_grad_by_freq and ctx.needs_input_grad[0]:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         weight, per_sample_weights, indices, offsets = ctx.saved_tensors
         begin = host(offsets)[:ctx.bags]
         bag = np.searchsorted(begin, np.arange(indices.shape[0]), side="right") - 1
@@ -61,7 +63,7 @@ class _EmbeddingBag(Function):
                 factors = (rows * weight.index_select(0, indices)).sum(1) * (indices != ctx.padding_idx)
             rows = rows * per_sample_weights.unsqueeze(1)
         made = _rows(indices, rows, tuple(weight.shape), ctx.padding_idx) if ctx.needs_input_grad[0] else None
-        return made, factors, None, None, None, None, None, None
+        return made, factors, None, None, None, None, None, None, None
 
 
 def wanted(weight):
@@ -83,9 +85,9 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, compute):
     return out
 
 
-def embedding_bag(weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, compute):
+def embedding_bag(weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, scale_grad_by_freq, compute):
     """`compute(weight, per_sample_weights)`, with a sparse gradient."""
     begin()
-    out = _EmbeddingBag.apply(weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, compute)
+    out = _EmbeddingBag.apply(weight, per_sample_weights, indices, offsets, mode, padding_idx, bags, scale_grad_by_freq, compute)
     out.grad_fn.__class__ = node_class("EmbeddingBagBackward0", _Node)
     return out

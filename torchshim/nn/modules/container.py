@@ -48,6 +48,12 @@ class _Numbered(Module):
         self._modules.clear()
         self._modules.update((str(i), m) for i, m in enumerate(modules))
 
+    def _insert(self, index, module):
+        """Move what is behind up by one name; where the names are others, one is missing: as in torch a KeyError."""
+        for i in range(len(self._modules), index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
+
     def __delitem__(self, index):
         keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
         for key in keys:
@@ -106,9 +112,7 @@ class Sequential(_Numbered):
         n = len(self)
         if not -n <= index <= n:
             raise IndexError(f"Index out of range: {index}")
-        modules = list(self._modules.values())
-        modules.insert(index if index >= 0 else index + n, module)
-        self._renumber(modules)
+        self._insert(index if index >= 0 else index + n, module)
         return self
 
     def extend(self, sequential):
@@ -164,9 +168,7 @@ class ModuleList(_Numbered):
 
     def insert(self, index, module):
         """Put a module before `index`."""
-        modules = list(self._modules.values())
-        modules.insert(index, module)
-        self._renumber(modules)
+        self._insert(index, module)
 
     def extend(self, modules):
         """Add all modules of an iterable."""

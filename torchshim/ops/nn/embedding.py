@@ -107,7 +107,12 @@ def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_id
     """Bags of rows as their sum, mean or maximum; bag b begins at offsets[b]. An empty bag gives zeros."""
     at = jnp.arange(indices.shape[0])
     bag = searchsorted(offsets[:bags].astype(at.dtype), at, side="right") - 1
-    rows = embedding.core(weight, indices, padding_idx, scale_grad_by_freq, False)
+    rows = embedding.core(weight, indices, padding_idx, False, False)
+    if scale_grad_by_freq and at.size:
+        # torch's kernel: the n-th of the different rows counts as often as the row that the n-th smallest index names
+        count = jnp.zeros(weight.shape[0], jnp.int32).at[indices].add(1)
+        nth = (jnp.cumsum(count > 0) - 1)[indices]
+        rows = _grad_over(rows, count[jnp.sort(indices)[nth]].astype(rows.dtype)[:, None])
     rows = rows.astype(jnp.promote_types(rows.dtype, jnp.float32))
     kept = (indices != padding_idx) & (bag >= 0)
     if per_sample_weights is not None:
