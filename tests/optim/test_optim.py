@@ -321,7 +321,8 @@ def test_small_parameters_are_computed_end_to_end_to_the_same_bits(make, monkeyp
     """Where it is interpreted: what is computed for several small parameters at once is what each alone gives."""
     def run():
         torch.manual_seed(3)
-        params = [torch.nn.Parameter(torch.randn(s).to(d)) for s in SHAPES for d in (torch.float32, torch.float64)]
+        shapes = [s for s in SHAPES if 0 not in s or make is not torch.optim.Adafactor]        # which cannot scale by none
+        params = [torch.nn.Parameter(torch.randn(s).to(d)) for s in shapes for d in (torch.float32, torch.float64)]
         params.append(torch.nn.Parameter(torch.randn(3).bfloat16()))
         optimizer = make(params)
         optimizer.update.made.clear()

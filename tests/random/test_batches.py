@@ -125,3 +125,15 @@ def test_rrelu_is_refused_whatever_it_is_given():
         for g in (lambda t: f(x), f):
             with pytest.raises(RuntimeError, match=f"vmap: we do not yet support aten::{name}. Please file an issue"):
                 vmap(g, randomness="same")(torch.ones(2, 3))
+
+
+def test_masks_of_transposed_examples_are_drawn_as_torch_draws_them():
+    """One mask for all examples is filled in the order of its indices, one for each in the order of the memory; the figures are torch's."""
+    x = torch.ones(2, 3, 4, dtype=torch.float64)
+    torch.manual_seed(3)
+    same = torch.vmap(lambda v: torch.nn.functional.dropout(v.t(), 0.5), randomness="same")(x)
+    assert same[0].ne(0).int().flatten().tolist() == same[1].ne(0).int().flatten().tolist() == [1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0]
+    torch.manual_seed(3)
+    each = torch.vmap(lambda v: torch.rand_like(v.t()), randomness="different")(x)
+    torch.manual_seed(3)
+    assert torch.equal(each, torch.rand(2, 3, 4, dtype=torch.float64).mT)

@@ -1,6 +1,7 @@
 """Random tensors: new ones, and in-place fills. The numbers are drawn on the host at the call and enter the trace as inputs."""
 from __future__ import annotations
 
+import math
 import numbers
 
 import numpy as np
@@ -61,7 +62,8 @@ def made(draw, shape, dtype, device, requires_grad=False, strides=None, like=Non
     level = differing()
     if level is not None:
         at = 0 if like is None else batch_of(like) or 0
-        return for_each(level, lambda whole: made(draw, whole, dtype, device, requires_grad), check_size(shape), at)
+        lie = None if strides is None or at else (math.prod(shape), *strides)
+        return for_each(level, lambda whole: made(draw, whole, dtype, device, requires_grad, lie), check_size(shape), at)
     meta = meta_of(check_memory(check_size(shape), dtype.itemsize), dtype, device, strides)
     if device == "meta":
         return done(wrap(value_of(None, meta)), requires_grad)

@@ -79,8 +79,9 @@ def supervised(p):
     lbfgs = setting(p)
     loss = p.pick(words.LOSSES)
     for _ in range(p.r.randint(2, 4)):
-        p.emit(f"torch.manual_seed({p.r.randint(1, 9)})" + p.t("{; opt.zero_grad()|; opt.zero_grad()|; model.zero_grad()|}; out = loss = None"))
-        p.emit(p.r.choice(FORWARD), "out")
+        p.emit(f"torch.manual_seed({p.r.randint(1, 9)})" + p.t("{; opt.zero_grad()|; opt.zero_grad()|; model.zero_grad()|}; out = loss = 0; del out, loss"))
+        # torch's attention reads what was packed as if it lay as before
+        p.emit(p.r.choice([f for f in FORWARD if not ("saved_tensors_hooks" in f and p.once)]), "out")
         p.emit(f"loss = {loss}", "loss")
         p.emit(p.r.choice([b for b in BACKWARD if "create_graph" not in b or not p.once]))
         p.emit("say('gradients', grads(model))")

@@ -92,7 +92,7 @@ def recurrent(p):
     ]
     p.emit("out, h = model(x)", "out", "h")
     for _ in range(p.r.randint(2, 3)):
-        p.emit(f"torch.manual_seed({p.r.randint(1, 5)}); opt.zero_grad(); out = loss = None")
+        p.emit(f"torch.manual_seed({p.r.randint(1, 5)}); opt.zero_grad(); out = loss = 0; del out, loss")
         p.emit(p.r.choice(forms), "out", "h")
         p.emit("loss = {out.pow(2).mean()|F.cross_entropy(out.flatten(0, -2), torch.arange(out.flatten(0, -2).size(0)) % 3)|F.mse_loss(out, y)|out.std()}", "loss")
         p.emit("loss.backward(); say('gradients', grads(model), grads(head)); steady(params)" + p.t("{|; say('norm', nn.utils.clip_grad_norm_(params, 0.1))}"))
@@ -138,7 +138,7 @@ def attention(p):
     p.optimizer(wrong=0, parameters=p.t("{model.parameters()|model.parameters()|[{'params': [w for w in model.parameters() if w.dim() > 1], 'weight_decay': 0.1}, {'params': [w for w in model.parameters() if w.dim() < 2], 'weight_decay': 0.}]}"), known=[o for o in words.OPTIMIZERS if "LBFGS" not in o and "Muon" not in o])
     p.emit("sched = S.{LambdaLR(opt, lambda k: min((k + 1) ** -0.5, (k + 1) * 2 ** -1.5))|SequentialLR(opt, [S.LinearLR(opt, 0.1, 1.0, 2), S.CosineAnnealingLR(opt, 4)], [2])|OneCycleLR(opt, 0.1, 10, cycle_momentum=False)}")
     for _ in range(p.r.randint(2, 3)):
-        p.emit(f"torch.manual_seed({p.r.randint(1, 5)}); model.train(); opt.zero_grad(); out = loss = None")
+        p.emit(f"torch.manual_seed({p.r.randint(1, 5)}); model.train(); opt.zero_grad(); out = loss = 0; del out, loss")
         call = p.r.choice(calls)
         if which == "mha":
             p.emit("out, w = " + call, "out", "w")
@@ -171,7 +171,7 @@ def embeddings(p):
               "F.one_hot(ids.long(), 6).to(model.weight.dtype) @ model.weight"])
     p.emit("out = " + calls[0], "out")
     for _ in range(p.r.randint(2, 4)):
-        p.emit("opt.zero_grad({||set_to_none=False}); out = loss = None")
+        p.emit("opt.zero_grad({||set_to_none=False}); out = loss = 0; del out, loss")
         p.emit("out = " + p.r.choice(calls), "out")
         p.emit("loss = {out.pow(2).sum()|head(out[..., :3]).mean()|out.mean()|(out - 1).abs().sum()}", "loss")
         p.emit("loss.backward(); say('gradients', grads(model))")
@@ -241,7 +241,7 @@ def modules(p):
     for _ in range(p.r.randint(3, 5)):
         for _ in range(p.r.randint(1, 3)):
             p.emit(p.r.choice(asks))
-        p.emit(f"torch.manual_seed({p.r.randint(1, 5)}); opt.zero_grad(); out = loss = None")
+        p.emit(f"torch.manual_seed({p.r.randint(1, 5)}); opt.zero_grad(); out = loss = 0; del out, loss")
         p.emit("out = model(x); loss = F.mse_loss(out, y)", "out", "loss")
         p.emit("loss.backward(); say('gradients', grads(model)); steady(model.parameters())")
         p.emit("opt.step({|||closure=None}) if 'LBFGS' not in type(opt).__name__ else opt.step(lambda: loss.detach()); say('parameters', dict(model.named_parameters())); say('buffers', dict(model.named_buffers()))")

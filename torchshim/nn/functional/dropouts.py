@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import meta_of, value_of, warn
+from ...engine import context, meta_of, value_of, warn
 from ...ops.nn import dropout as ops
 from ...ops import promotion as P
 from ...ops.registry import SF, T
-from ...random.batches import differing, for_each
+from ...random.batches import batch_of, differing, for_each
 from ...random.fills import placed
 from ...random.generator import stream
 from ...tensor.api.bind import call, call_inplace, type_name
@@ -41,6 +41,8 @@ def kept(shape, p, like, strides=None):
     level = differing()
     if level is not None:
         return for_each(level, lambda whole: kept(whole, p, like), shape)
+    if strides is not None and "transform" in context.modes and batch_of(like) is not None:
+        strides = None                         # torch draws them for a new example, and copies it
     meta = meta_of(shape, "bool", like._ts_meta.device, strides)
     if like._ts_meta.device == "meta":
         return wrap(value_of(None, meta))
