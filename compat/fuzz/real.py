@@ -1,6 +1,6 @@
 """The programs of the third kind: as people write them. Models that are trained, saved and differentiated by transforms, and tensors
-whose shapes
-are known, so that most statements have a result."""
+whose shapes are known, so that most statements have a result."""
+
 from __future__ import annotations
 
 import random

@@ -73,7 +73,8 @@ class TrainingProgram:
         """Emits a model, and a batch that it takes."""
         made = self.layers(kind, most=most)
         # torch has no second derivatives of attention
-        self.once = any([name in layer for layer in made for name in ("ttend", "former", "Caus", "Cross", "Decod", "Transl", "dot_product")])
+        once = "ttend", "former", "Caus", "Cross", "Decod", "Transl", "dot_product"
+        self.once = any([name in layer for layer in made for name in once])
         self.emit(f"model = nn.Sequential({', '.join(made)})")
         shape = layers.KINDS[kind][2]
         if kind == "tokens":

@@ -141,7 +141,8 @@ class Rotary(nn.Module):
     def forward(self, x):
         x, a = self.mix(x), self.angles[:x.size(1)].to(x.dtype)
         even, odd = x[..., ::2], x[..., 1::2]
-        made = torch.stack([even * a.cos()[:, :even.size(-1)] - F.pad(odd, (0, even.size(-1) - odd.size(-1))) * a.sin(), even * a.sin()], -1)
+        odd = F.pad(odd, (0, even.size(-1) - odd.size(-1)))
+        made = torch.stack([even * a.cos()[:, :even.size(-1)] - odd * a.sin(), even * a.sin()], -1)
         return made.flatten(-2)[..., :x.size(-1)]
 
 class Positions(nn.Module):
