@@ -134,3 +134,13 @@ def test_kernels_for_gradients_have_a_history_of_zeros_through_what_they_do_not_
     assert name is None or g.grad_fn.name() == name
     first, second = torch.autograd.grad(g.sum(), [x, w])
     assert first.tolist() == torch.zeros_like(x).tolist() and second.abs().sum() > 0
+
+
+@pytest.mark.parametrize("x, hessian", [
+    ([0., 0.], [[0, 1], [1, 0]]), ([0., 0., 3.], [[0, 3, 0], [3, 0, 0], [0, 0, 0]]), ([0., 0., 0.], [[0, 0, 0]] * 3),
+    ([0., 2., 3.], [[0, 3, 2], [3, 0, 0], [2, 0, 0]])])
+def test_a_product_with_several_zeros_has_second_derivatives(x, hessian):
+    x = torch.tensor(x, requires_grad=True)
+    g, = torch.autograd.grad(x.prod(), x, create_graph=True)
+    assert [torch.autograd.grad(e, x, retain_graph=True)[0].tolist() for e in g] == hessian
+    assert torch.func.hessian(torch.prod)(x.detach()).tolist() == hessian

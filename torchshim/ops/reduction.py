@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import meta_of, warn
+from ..engine.compile.gradient import conj
 from ..engine.interpret.copies import contiguous
 from ..engine.interpret.moments import moments
 from . import promotion as P
@@ -129,24 +130,39 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4))
-def _product(x, axes, keepdim, everything, half):
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _product(x, axes, keepdim, half):
     return jnp.prod(x, axes, keepdims=keepdim)
 
 
+@jax.custom_jvp
+def _none_of_two(gradient, two):
+    """Where two factors are zero torch's derivatives are, whatever the others and what comes in; their own derivatives are as if that were
+    not so."""
+    return jnp.where(two, jnp.zeros_like(gradient), gradient)
+
+
+@_none_of_two.defjvp
+def _none_of_two_jvp(primals, tangents):
+    return _none_of_two(*primals), tangents[0]
+
+
 @_product.defjvp
-def _product_jvp(axes, keepdim, everything, half, primals, tangents):
+def _product_jvp(axes, keepdim, half, primals, tangents):
     # torch's formula divides the result, as it was saved, by what is multiplied, unless something is 0: then each derivative is the
     # product of the others
     (x,), (t,) = primals, tangents
-    made, zero = _product(x, axes, keepdim, everything, half), x == 0
+    made, zero = _product(x, axes, keepdim, half), x == 0
     whole = short(made if keepdim else jnp.expand_dims(made, axes), half)
     others, = jax.vjp(lambda x: jnp.prod(x, axes, keepdims=True), x)[1](jnp.ones_like(whole))
-    if everything:                             # where two are zero torch's derivatives are, whatever the others, and the gradient
-        none = jnp.sum(zero) > 1
-        others, t = jnp.where(none, jnp.zeros_like(others), others), jnp.where(none, jnp.zeros_like(t), t)
     some = jnp.any(zero)
     return made, jnp.sum(t * jnp.where(some, others, short(whole / jnp.where(some, jnp.ones_like(x), x), half)), axes, keepdims=keepdim)
+
+
+def _product_back(inst, wrt, ins, cts):
+    result, pull = jax.vjp(lambda x: inst.fn(x)[0], ins[0])
+    g = conj(pull(conj(cts[0]))[0])
+    return [result, _none_of_two(g, jnp.sum(ins[0] == 0) > 1) if inst.layout[1] is None and ins[0].ndim else g]
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
@@ -159,7 +175,10 @@ def prod(self, dim, keepdim, dtype):
     axes = wrap_dims(dim, x.ndim)
     if not x.ndim or P.kind_of(x.dtype) < 2:
         return cast(jnp.prod(x, axes, keepdims=keepdim), out)
-    return cast(_product(x, tuple(axes), keepdim, dim is None, half_of(out)), out)
+    return cast(_product(x, tuple(axes), keepdim, half_of(out)), out)
+
+
+prod.rule = _product_back
 
 
 def on_diagonal(shape):
