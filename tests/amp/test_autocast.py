@@ -120,3 +120,12 @@ def test_products_of_vectors_stay_and_cells_are_cast():
     with torch.autocast("cpu"):
         assert torch.dot(x[0], x[1]).dtype == torch.mv(x, x[0]).dtype == torch.float32
         assert (x @ x[0]).dtype == (x[0] @ x[1]).dtype == torch.nn.RNNCell(3, 2)(x).dtype == torch.bfloat16
+
+
+def test_tangents_are_pushed_under_autocast():
+    x = torch.arange(4.).reshape(2, 2)
+    with torch.autograd.forward_ad.dual_level(), torch.autocast("cpu", dtype=torch.bfloat16):
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones(2, 2))
+        std, product = [torch.autograd.forward_ad.unpack_dual(y).tangent for y in (dual.std(), dual @ dual)]
+    assert std.dtype is torch.float32 and abs(std) < 1e-6
+    assert product.dtype is torch.bfloat16 and product.tolist() == [[3, 5], [7, 9]]

@@ -154,7 +154,7 @@ _COMPOSED = {"gru_cell": _gru_cell, "lstm_cell_state": _lstm_cell}
 
 
 def _apply(op, tensors, layout, nums=(), kinds=""):
-    composed = _COMPOSED.get(op.full_name)
+    composed = _COMPOSED.get(getattr(op, "full_name", None))
     if composed is not None and state.enabled["cpu"] and tensors[0].device.type == "cpu":
         given = iter(tensors)
         return composed(*[None if part is None else next(given) for part in layout])
