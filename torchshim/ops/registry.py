@@ -39,7 +39,7 @@ host: from an Instance a function of NumPy arrays that does it all at once where
   tracing them, else None: with `host_back` they are traced only when they are differentiated or compiled.
 sizes: the static parameters (`int` or `int[]`) that are sizes, which change as shapes do: the body is traced with symbols for them,
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
-  multiple: some dimensions are so many times another, as a cell's gates are.
+  multiple: some dimensions are so many times another, as a cell's gates are. tied: see `Operator`.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
   gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name,
   or that name as a function of the Instance;
@@ -179,7 +179,7 @@ class Op(Operator):
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
                  pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
                  nowhere=None, copied=None, bare=(), inplace_keeps=False, by_out=None, linear_rule=None, reads=None, twice_saves=None,
-                 factors=(), fresh=()):
+                 factors=(), fresh=(), tied=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -191,7 +191,7 @@ class Op(Operator):
         self.wide_number, self.half_steps = wide_number, half_steps
         self.refuses, self.functional, self.inplace_grad, self.out = refuses, functional, inplace_grad, out
         self.sized = tuple([k for k, p in enumerate(self.params) if p.name in sizes])
-        self.multiple, self.apart, self.ordered, self.overlap = multiple, apart, ordered, overlap
+        self.multiple, self.apart, self.ordered, self.overlap, self.tied = multiple, apart, ordered, overlap, tied
         if least is not None:
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half

@@ -13,7 +13,7 @@ from ..record.memo import Memo
 from . import gradient
 from .cost import weighed
 from .instance import NUMBER, jaxpr_of
-from .sizes import LEAST, MOST, Sizes, holding, ordered, pattern_of, undecided
+from .sizes import LEAST, MOST, Sizes, distinct, holding, ordered, pattern_of, undecided
 
 _MOST = 4096
 _REGIONS, _GUESSES = 8, 4  # families of one pattern, and what more has to be known until one of them can be made
@@ -51,7 +51,7 @@ def family_of(inst, key, values=(), remade=None):
     op = inst.op
     flat = () if values or not op.elementwise else _in_one_dimension(inst.in_metas)
     pattern, sizes = pattern_of(flat or inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered,
-                                op.apart is not None)
+                                op.apart is not None, None if flat else op.tied)
     if op.ordered is not None:
         pattern = ordered(pattern, sizes)
     place = op, key, inst.kinds, pattern, bool(flat)       # arrays elsewhere may have one dimension, too
@@ -83,7 +83,8 @@ def _made(inst, pattern, sizes, remade, flat):
         shapes, values = pattern.open()
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
         layout, fn = remade(values) if values else (inst.layout, inst.fn)
-        return Family(inst.op, layout, fn, inst.kinds, metas, sizes, (inst.op.saves, inst.op.twice_saves), flat)
+        example = sizes if inst.op.tied is None else distinct(sizes)
+        return Family(inst.op, layout, fn, inst.kinds, metas, example, (inst.op.saves, inst.op.twice_saves), flat)
 
     for _ in range(_GUESSES):
         family, error = _aside(make)

@@ -33,6 +33,7 @@ class Operator:
     least = LEAST              # sizes from here on are alike to it
     apart = None               # static arguments that are sizes: it compares none with another size, and they are alike from here on
     ordered = None             # likewise, where it has to know which of its sizes are larger
+    tied = None                # {place: an earlier place} as (operand, dimension): only these sizes are compared, whatever others are equal
     multiple = None            # a cell's gates: some dimensions are so many times another
     grad_for = None            # function of (Instance, numbers of the gradients): the node's name where it depends on these, or a refusal
     idle = None                # function of an Instance: the numbers of the results whose cotangents alone give torch's formula nothing to do

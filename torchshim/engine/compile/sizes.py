@@ -37,17 +37,25 @@ class Pattern(NamedTuple):
                 tuple([size(v) for v in self.values]))
 
 
-def pattern_of(metas, values=(), least=LEAST, multiple=None, start=None, apart=False):
+def pattern_of(metas, values=(), least=LEAST, multiple=None, start=None, apart=False, tied=None):
     """(Pattern of the metas' shapes with their dtypes and of static values, the sizes that it leaves open in the order they are met).
     It is without an order, see `ordered`. `multiple`: dimensions that are so many times an earlier one are told so. Values are open from
-    `start` on (by default `least`), where they are `apart` whatever they equal."""
+    `start` on (by default `least`), where they are `apart` whatever they equal. `tied`: the places (operand, dimension) that have the size of
+    another place, which it gives; all others are apart then."""
     start = least if start is None else start
-    sizes, dims = [], []
-    for m in metas:
+    sizes, dims, places = [], [], {}
+    for k, m in enumerate(metas):
         own = []
-        for n in m.shape:
+        for d, n in enumerate(m.shape):
             if least <= n <= MOST:
-                if multiple and n % multiple == 0 and n // multiple in sizes:
+                if tied is not None:
+                    at = places.get(tied.get((k, d)))
+                    if at is None:
+                        at = len(sizes)
+                        sizes.append(n)
+                    places[k, d] = at
+                    n = ~at
+                elif multiple and n % multiple == 0 and n // multiple in sizes:
                     n = multiple, sizes.index(n // multiple)
                 else:
                     if n not in sizes:
@@ -65,6 +73,16 @@ def pattern_of(metas, values=(), least=LEAST, multiple=None, start=None, apart=F
             v = (-1 if v < 0 else 1, len(sizes) - 1 if apart else sizes.index(n))
         kept.append(v)
     return Pattern(tuple(dims), tuple(kept), tuple(bounds)), tuple(sizes)
+
+
+def distinct(sizes):
+    """Sizes like these of which no two are equal, as an example for those that are apart."""
+    made = []
+    for n in sizes:
+        while n in made:
+            n += 1
+        made.append(n)
+    return tuple(made)
 
 
 def ordered(pattern, sizes):

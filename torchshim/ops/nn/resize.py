@@ -277,7 +277,7 @@ def _clipped(x, n):
 
 def _reflected(x, n, align_corners):
     """Mirrored at the ends until inside, which lie at the outer elements' centres or edges."""
-    low, span = (0.0, n - 1.0) if align_corners else (-0.5, float(n))
+    low, span = (0.0, n - 1) if align_corners else (-0.5, n)
     if span == 0:
         return x * 0
     y = jnp.abs(x - low)
@@ -347,7 +347,7 @@ def _sampled_on_host(inst):
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False, twice=2,
     pushes=lambda inst: f"grid_sampler_{len(inst.in_metas[0].shape) - 2}d",
-    host=_sampled_on_host, saves=("input", "grid"), plain_gradients=True)
+    host=_sampled_on_host, saves=("input", "grid"), plain_gradients=True, tied={(1, 0): (0, 0)})
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """input (N, C, ...) at the points of grid (N, ..., dims), whose coordinates, last dimension first, lie in [-1, 1].
 
