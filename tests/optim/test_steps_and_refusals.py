@@ -1,4 +1,4 @@
-"""Protects what random training programs found (compat/fuzz): what steps count, of which dtype the count is, and what is refused when."""
+"""Protects what steps count, of which dtype the count is, and what optimizers and schedules refuse when."""
 import pytest
 
 import torchshim as torch

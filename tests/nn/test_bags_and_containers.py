@@ -1,4 +1,4 @@
-"""Protects what random training programs found (compat/fuzz): bags, names of children, lazy parameters, layouts of checkpoints."""
+"""Protects bags of embeddings, names of children that move, lazy parameters, and the layouts of what a checkpoint runs again."""
 import collections
 
 import pytest

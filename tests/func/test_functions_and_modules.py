@@ -1,4 +1,4 @@
-"""What random training programs found in transforms (compat/fuzz/real.py). All expectations are torch 2.13's."""
+"""Custom Functions, modules and their hooks under transforms: which derivatives they have there. All expectations are torch 2.13's."""
 import pytest
 
 import torchshim as torch
