@@ -296,7 +296,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
             with unasked():
                 _reshaped(out, result.shape)
         raise
-    if not operands or name in SHARED:
+    if (not operands or name in SHARED) and out.shape == result.shape:         # else it gets memory of its own
         refuse_together(name, out)
     if operands and name in SHARED:
         refuse_shared(out, operands, (2, False) if of_two else SHARED[name])
