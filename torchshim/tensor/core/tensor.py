@@ -43,6 +43,13 @@ class Extra:
         self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = self.led = self.later = None
 
 
+def _users(frame):
+    """Whether the user's code called a method, directly or through the form of it that asks `__torch_function__` first."""
+    while is_ours(frame) and (frame.f_code.co_name == "detach" or frame.f_code.co_filename.endswith("overrides.py")):
+        frame = frame.f_back
+    return not is_ours(frame)
+
+
 class _TensorMeta(type):
     """The class of tensor classes. Those that want to be asked (see core/overriding.py) are noticed here."""
 
@@ -397,7 +404,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def detach(self):
         """The same data without history."""
-        if "transform" in context.modes and not is_ours(sys._getframe(1)):
+        if "transform" in context.modes and _users(sys._getframe(1)):
             from ...autograd.levels import refuse_detaching
             refuse_detaching(self)
         y = detached(self)
