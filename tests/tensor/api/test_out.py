@@ -216,3 +216,16 @@ def test_some_are_resized_before_their_dtype_is_refused(f, dtype, shape):
     with pytest.raises((RuntimeError, TypeError)):
         f(torch.arange(6.).reshape(2, 3).double(), out)
     assert list(out.shape) == shape
+
+
+@pytest.mark.parametrize("call", [lambda out: torch.linspace(0, 1, 3, out=out), lambda out: torch.arange(3, out=out),
+                                  lambda out: torch.rand(3, out=out), lambda out: torch.cumsum(X[0], 0, out=out),
+                                  lambda out: torch.mean(X.T, 1, out=out), lambda out: torch.take(X, torch.arange(3), out=out)])
+def test_an_out_tensor_whose_elements_lie_in_one_place_is_refused(call):
+    assert refused(call, out=torch.zeros(1).expand(3)).startswith("unsupported operation: more than one element of the written-to tensor refers")
+
+
+def test_what_torch_writes_to_one_place_is_missing_and_says_so():
+    for call in (lambda out: torch.sum(X, 0, out=out), lambda out: torch.ones(3, out=out)):
+        with pytest.raises(NotImplementedError, match="elements lie in one place"):
+            call(torch.zeros(1).expand(3))

@@ -76,6 +76,9 @@ _SAME = {
 _CONTIGUOUS = {"cholesky", "cholesky_solve", "linalg_tensorinv", "quantile", "nanquantile", "kron"}
 
 #: How the names of those begin that themselves ask where an out tensor is; for others what copies into it does.
+#: What torch writes to elements of one place without a word.
+_COINCIDING = frozenset(("aten::full", "aten::ones", "aten::zeros", "aten::empty", "aten::randperm", "aten::eye", "mv", "sum", "tril", "triu",
+                         "multinomial", "argmax", "argmin"))
 _OWN_DEVICE = "linalg_", "gather", "max", "min"
 
 #: Operators that resize what they are given to write to before they look at its dtype.
@@ -297,6 +300,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                 _reshaped(out, result.shape)
         raise
     if (not operands or name in SHARED) and out.shape == result.shape:         # else it gets memory of its own
+        if name not in _COINCIDING:
+            refuse_overlap(out)
         refuse_together(name, out)
     if operands and name in SHARED:
         refuse_shared(out, operands, (2, False) if of_two else SHARED[name])
