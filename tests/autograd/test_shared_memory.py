@@ -6,22 +6,6 @@ import torchshim as torch
 F = torch.nn.functional
 
 
-class Sine(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x):
-        return x.sin()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0].cos()
-
-
 def told(y):
     with pytest.raises(RuntimeError) as e:
         y.sum().backward()
@@ -56,20 +40,6 @@ def test_what_coincides_may_be_assigned_to_itself():
     assert x._version == 1
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         wide[...] = torch.ones(2, 3)
-
-
-def test_derivatives_save_inference_tensors():
-    with torch.inference_mode():
-        x = torch.zeros(3)
-    cubed = lambda t: (t ** 3).sum()
-    assert torch.func.grad(lambda t: Sine.apply(t).sum())(x).tolist() == [1.0, 1.0, 1.0]
-    twice = torch.func.grad(lambda t: torch.func.grad(cubed)(t + 1).sum())
-    assert twice(x).tolist() == [6.0, 6.0, 6.0]
-    with torch.inference_mode():
-        one = torch.ones(2)
-    assert torch.func.grad(lambda t: torch.func.grad(lambda u: torch.func.grad(cubed)(u).sum())(t).sum())(one).tolist() == [6.0, 6.0]
-    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
-        x * torch.ones(3, requires_grad=True)
 
 
 def test_pieces_of_an_inference_tensor_are_inference_tensors_first():

@@ -148,3 +148,17 @@ def test_gradcheck_of_bfloat16_finds_no_difference_quotient():
     x = torch.tensor([0.5, 1.5]).bfloat16().requires_grad_()
     for fast in (False, True):
         assert torch.autograd.gradcheck(lambda x: x.sin() * x, x, raise_exception=False, fast_mode=fast) is False
+
+
+def test_derivatives_save_inference_tensors():
+    with torch.inference_mode():
+        x = torch.zeros(3)
+    cubed = lambda t: (t ** 3).sum()
+    assert torch.func.grad(lambda t: Sine.apply(t).sum())(x).tolist() == [1.0, 1.0, 1.0]
+    twice = torch.func.grad(lambda t: torch.func.grad(cubed)(t + 1).sum())
+    assert twice(x).tolist() == [6.0, 6.0, 6.0]
+    with torch.inference_mode():
+        one = torch.ones(2)
+    assert torch.func.grad(lambda t: torch.func.grad(lambda u: torch.func.grad(cubed)(u).sum())(t).sum())(one).tolist() == [6.0, 6.0]
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        x * torch.ones(3, requires_grad=True)
