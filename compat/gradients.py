@@ -33,7 +33,7 @@ SKIP = re.compile(
                   r"fractional_max_pool|ctc_loss_of|max_unpool|grid_sampler|embedding.*|one_hot_of|renormed_rows|floor_divide|polar|complex)$")
 #: What torch says where it has no derivative, or none of the derivative.
 UNKNOWN = re.compile("^derivative for aten::(hardsigmoid|multi_margin_loss)_backward is not implemented$|"
-                     "^the derivative for '_[cp]dist_backward' is not implemented.$|"
+                     "^the derivative for '(_[cp]dist|_embedding_bag)_backward' is not implemented.$|"
                      "^nan_to_num does not support automatic differentiation for outputs with complex dtype")
 #: Expressions of a, b, c (3 x 3), v (3) and s (a scalar tensor); B, E, I, J, K, L, M and T are given. Below the line: real ones alone.
 CASES = """
