@@ -117,6 +117,31 @@ TRANSFORMS = [
     "x.detach(), torch.ones_like(x.detach())))).tangent)",
     "say('exported', torch.fx.symbolic_trace(model)(x))",
 ]
+#: Modules that whole scripts use, too.
+MODULES = '''
+class Recurrent(nn.Module):
+    """What a recurrent layer gives at each step."""
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+    def forward(self, x):
+        return self.layer(x)[0]
+
+class Residual(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.body, self.scale = nn.Sequential(*layers), nn.Parameter(torch.tensor(0.5))
+    def forward(self, x):
+        return x + self.scale * self.body(x)
+
+class Own(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+    def forward(self, x):
+        return self.function(x)
+'''
+
 FUNCTIONS = '''
 import io, warnings
 warnings.simplefilter("ignore")
@@ -144,27 +169,12 @@ def stored(x):
     file.seek(0)
     return torch.load(file)
 
-class Recurrent(nn.Module):
-    """What a recurrent layer gives at each step."""
-    def __init__(self, layer):
-        super().__init__()
-        self.layer = layer
-    def forward(self, x):
-        return self.layer(x)[0]
-
 class Attending(nn.Module):
     def __init__(self, size, heads, **options):
         super().__init__()
         self.layer = nn.MultiheadAttention(size, heads, batch_first=True, **options)
     def forward(self, x):
         return self.layer(x, x, x, need_weights=False)[0]
-
-class Residual(nn.Module):
-    def __init__(self, *layers):
-        super().__init__()
-        self.body, self.scale = nn.Sequential(*layers), nn.Parameter(torch.tensor(0.5))
-    def forward(self, x):
-        return x + self.scale * self.body(x)
 
 class Scaled(torch.autograd.Function):
     """With everything that transforms ask for."""
@@ -200,14 +210,7 @@ class Cubed(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, x):
         return Cubed.apply(x), in_dims[0]
-
-class Own(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-    def forward(self, x):
-        return self.function(x)
-'''
+''' + MODULES
 IMAGES = [
     ("nn.Conv2d({c}, {d}, 3, padding=1)", "d"), ("nn.Conv2d({c}, {d}, 3, padding=1, bias=False)", "d"), ("nn.Conv2d({c}, {d}, 1)", "d"),
     ("nn.Conv2d({c}, {d}, 3, padding='same', padding_mode='reflect')", "d"), ("nn.Conv2d({c}, {c}, 3, padding=1, groups={c})", "c"),

@@ -1,5 +1,7 @@
 """What every training program finds defined: helpers, and modules as people write them."""
 
+from ..real import MODULES
+
 WORLD = '''
 import collections, io, json, math, pickle, sys, types, warnings
 import torch.nn.utils.prune
@@ -61,14 +63,6 @@ def heard(name, model):
         made = [x for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, torch.Tensor)]
         say(name, type(m).__name__, [x.detach().sum() for x in made])
     return hook
-
-class Recurrent(nn.Module):
-    """What a recurrent layer gives at each step."""
-    def __init__(self, layer):
-        super().__init__()
-        self.layer = layer
-    def forward(self, x):
-        return self.layer(x)[0]
 
 class Stepping(nn.Module):
     def __init__(self, cell):
@@ -153,20 +147,6 @@ class Positions(nn.Module):
         self.drop = nn.Dropout(0.1)
     def forward(self, x):
         return self.drop(x + self.pe[:, :x.size(1)].type_as(x))
-
-class Residual(nn.Module):
-    def __init__(self, *layers):
-        super().__init__()
-        self.body, self.scale = nn.Sequential(*layers), nn.Parameter(torch.tensor(0.5))
-    def forward(self, x):
-        return x + self.scale * self.body(x)
-
-class Own(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-    def forward(self, x):
-        return self.function(x)
 
 class Gated(nn.Module):
     def __init__(self, c, d):
@@ -343,4 +323,4 @@ class Numbers(data.IterableDataset):
         return iter(range(first, self.n, step))
 
 vars(world).update(globals())
-'''
+''' + MODULES

@@ -9,6 +9,7 @@ import contextlib
 import functools
 
 from ...engine import context, warn
+from ...engine.site import is_ours
 from .device import device
 from .dtype import dtype
 from .handle import TensorBase
@@ -112,6 +113,13 @@ def aside(f):
         with plainly():
             return f(*args, **kwargs)
     return called
+
+
+def called_by_user(frame, name):
+    """Whether the user's code called the method of this name that `frame` called: directly, or through the form of it that asks first."""
+    while is_ours(frame) and (frame.f_code.co_name == name or frame.f_code.co_filename.endswith("overrides.py")):
+        frame = frame.f_back
+    return not is_ours(frame)
 
 
 def settle():

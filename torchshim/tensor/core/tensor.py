@@ -10,7 +10,6 @@ import jax
 import numpy as np
 from numpy import ndarray
 
-from ...engine.site import is_ours
 from ...engine import TRACED, context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, graph, host, settings, storage
@@ -22,7 +21,7 @@ from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_onl
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .hooks import hooks_at
 from . import overriding
-from .overriding import disabled_torch_function_impl, of_class
+from .overriding import called_by_user, disabled_torch_function_impl, of_class
 from .size import Size, size_of
 from .view import detached, elements, still_view
 from .write import ask, ask_for_version, is_inference
@@ -41,13 +40,6 @@ class Extra:
 
     def __init__(self):
         self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = self.led = self.later = None
-
-
-def _users(frame):
-    """Whether the user's code called a method, directly or through the form of it that asks `__torch_function__` first."""
-    while is_ours(frame) and (frame.f_code.co_name == "detach" or frame.f_code.co_filename.endswith("overrides.py")):
-        frame = frame.f_back
-    return not is_ours(frame)
 
 
 class _TensorMeta(type):
@@ -404,7 +396,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def detach(self):
         """The same data without history."""
-        if "transform" in context.modes and _users(sys._getframe(1)):
+        if "transform" in context.modes and called_by_user(sys._getframe(1), "detach"):
             from ...autograd.levels import refuse_detaching
             refuse_detaching(self)
         y = detached(self)
