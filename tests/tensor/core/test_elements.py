@@ -2,7 +2,13 @@
 import pytest
 
 import torchshim as torch
-from torchshim.engine import context
+from torchshim.engine import context, writers
+
+
+@pytest.fixture(autouse=True)
+def one_writer(monkeypatch):
+    """Memory that an earlier test shares with processes, or a thread of its, makes every write a general one."""
+    monkeypatch.setattr(writers, "several", False)
 
 
 def at_hand(t):
@@ -46,6 +52,14 @@ def test_numbers_are_those_of_the_operator(dtype, change, want):
     x = at_hand(torch.full((9,), 2).to(dtype))
     change(x[3])
     assert x[3].item() == want and x[2].item() == (True if dtype == torch.bool else 2)
+
+
+def test_numbers_beyond_int64_wrap_beside_other_threads(monkeypatch):
+    monkeypatch.setattr(writers, "several", True)
+    x = torch.tensor([2] * 9)
+    x[3] += 2 ** 64 - 1
+    x -= 2 ** 64 - 2
+    assert x.tolist() == [4, 4, 4, 3, 4, 4, 4, 4, 4]
 
 
 def test_memory_that_lies_in_another_order():

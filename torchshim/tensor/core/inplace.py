@@ -137,10 +137,10 @@ def inplace2(op, a, b, layout):
 
 def inplace_number(op, a, x, layout, kind):
     """The in-place `op` on one tensor, which is returned, and one Python number."""
-    if writers.several:
-        return apply_inplace(op, (a,), layout, (x,), kind)
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
         return apply_inplace(op, (a,), layout, (wrapped(x),), kind)
+    if writers.several:
+        return apply_inplace(op, (a,), layout, (x,), kind)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:

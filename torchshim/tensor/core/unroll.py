@@ -326,9 +326,9 @@ def inplace(name, tensors, number, doc):
     parts["reads"] = parts["reads"].replace(READ.format(t="a"),
                                             TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
-    if number and not several:
-        parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     parts["reads"] = ALONE.format(again=again) + parts["reads"]
+    if number and not several:                 # first: the general function takes what int64 holds
+        parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a",
                   miss="st = state.miss(key, {vals})", several="", **parts)
 
