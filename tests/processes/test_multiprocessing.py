@@ -5,6 +5,7 @@ import pytest
 
 import torchshim as torch
 from torchshim import multiprocessing as mp
+from torchshim.tensor.core import inplace
 
 from tests.processes import process_programs as programs
 
@@ -17,6 +18,19 @@ def test_arguments_share_memory():
     assert not t.is_shared() and t.share_memory_() is t and view.is_shared()
     mp.spawn(programs.add, (t, view), nprocs=1)
     assert t.tolist() == [[1, 1, 1], [11, 1, 1]] and view.tolist() == [11, 1, 1]
+
+
+def test_sharing_one_tensor_leaves_the_fast_way_of_writing_to_others(monkeypatch):
+    """A program whose DataLoader has workers holds shared memory all along."""
+    shared, other = torch.zeros(3).share_memory_(), torch.zeros(3)
+    general, went = inplace.apply_inplace, []
+    monkeypatch.setattr(inplace, "apply_inplace", lambda *a: went.append(a[1][0]) or general(*a))
+    for t in (other, shared):
+        t.add_(1)
+        t.add_(t)
+        t.neg_()
+        assert t.tolist() == [-2, -2, -2]
+    assert len(went) >= 3 and all([t is shared for t in went])
 
 
 def test_queues_and_the_default_way_to_start():

@@ -7,7 +7,7 @@ from torchshim.engine import context, writers
 
 @pytest.fixture(autouse=True)
 def one_writer(monkeypatch):
-    """Memory that an earlier test shares with processes, or a thread of its, makes every write a general one."""
+    """A thread that an earlier test left would make every write a general one."""
     monkeypatch.setattr(writers, "several", False)
 
 
@@ -56,6 +56,7 @@ def test_numbers_are_those_of_the_operator(dtype, change, want):
 
 def test_numbers_beyond_int64_wrap_beside_other_threads(monkeypatch):
     monkeypatch.setattr(writers, "several", True)
+    monkeypatch.setattr(writers, "threads", True)
     x = torch.tensor([2] * 9)
     x[3] += 2 ** 64 - 1
     x -= 2 ** 64 - 2

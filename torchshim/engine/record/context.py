@@ -16,10 +16,12 @@ class Writers:
     """The threads that record. While there are `several`, each holds the lock from its look at memory that it changes to the change:
     a tensor that others see would lose what they write meanwhile. Who holds it already does not ask for it again.
 
-    Where processes share memory there are several, too: `across(tensors)` is then the block in which no other process writes to those."""
+    Where processes share memory there are several, too: `across(tensors)` is then the block in which no other process writes to those.
+    `threads` says whether there is another thread."""
 
     def __init__(self):
-        self.several, self.holder, self.across = False, None, None
+        self.several = self.threads = False
+        self.holder = self.across = None
         self.lock, self._alive = threading.RLock(), set()
 
     def free(self):
@@ -48,21 +50,27 @@ class Writers:
         """An object that a thread has as long as it lives."""
         return _Alive(self._alive)
 
+    def counted(self):
+        """How many threads are alive has changed."""
+        self.threads = len(self._alive) > 1
+        self.several = self.threads or self.across is not None
+
     def in_child(self):
         """After a fork there is one thread, and whoever held the lock is not there."""
         self._alive.intersection_update([threading.get_ident()])
-        self.several, self.holder, self.lock = self.across is not None, None, threading.RLock()
+        self.holder, self.lock = None, threading.RLock()
+        self.counted()
 
 
 class _Alive:
     def __init__(self, alive):
         self.alive, self.thread = alive, threading.get_ident()
         alive.add(self.thread)
-        writers.several = len(alive) > 1 or writers.across is not None
+        writers.counted()
 
     def __del__(self):
         self.alive.discard(self.thread)
-        writers.several = len(self.alive) > 1 or writers.across is not None
+        writers.counted()
 
 
 writers = Writers()

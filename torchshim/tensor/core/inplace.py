@@ -8,13 +8,14 @@ from . import write as writes
 from .dispatch import wrapped
 from .elements import changed
 from .handle import edge, read
+from .storage import Storage
 from .write import Born, apply_inplace, needs_grad, put_slice_any, write
 
 
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def inplace1(op, a, layout):
     """The in-place `op` on one tensor, which is returned."""
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return apply_inplace(op, (a,), layout)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
@@ -70,7 +71,7 @@ def inplace1(op, a, layout):
 
 def inplace2(op, a, b, layout):
     """The in-place `op` on two tensors, an elementwise one; the first is returned."""
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return apply_inplace(op, (a, b), layout)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
@@ -139,7 +140,7 @@ def inplace_number(op, a, x, layout, kind):
     """The in-place `op` on one tensor, which is returned, and one Python number."""
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
         return apply_inplace(op, (a,), layout, (wrapped(x),), kind)
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return apply_inplace(op, (a,), layout, (x,), kind)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
@@ -198,7 +199,7 @@ def inplace_number(op, a, x, layout, kind):
 
 def inplace_scaled(op, a, b, x, layout, kind):
     """The in-place `op` on two tensors, an elementwise one, and one float; the first is returned."""
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return apply_inplace(op, (a, b), layout, (x,), kind)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
@@ -266,7 +267,7 @@ def inplace_scaled(op, a, b, x, layout, kind):
 
 def put_slice(a, b, layout, op=SLICE_PUT):
     """Write the tensor `b` through a basic index of `a`, where no gradient is wanted."""
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return put_slice_any(a, b, layout)
     va = a._ts_st.value if a._ts_view is None else read(a)
     vb = b._ts_st.value if b._ts_view is None else read(b)
@@ -312,7 +313,7 @@ def put_slice(a, b, layout, op=SLICE_PUT):
 
 def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     """Write a Python number through a basic index of `a`, where no gradient is wanted."""
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return put_slice_any(a, None, layout, (x,), kind)
     va = a._ts_st.value if a._ts_view is None else read(a)
     tr = context.trace

@@ -196,9 +196,9 @@ SEEN = '''\
     t = _seen_as(a, ((inst, ()),), inst.out, v, offset, node, None)
 '''
 
-# What several threads write, they write one after the other.
+# What several threads write, they write one after the other; of what processes share each is told.
 ALONE = '''\
-    if writers.several:
+    if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
         return {again}
 '''
 
