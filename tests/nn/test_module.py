@@ -428,3 +428,15 @@ def test_copies_of_parameters_have_no_attributes_and_inference_tensors_become_no
         nn.Parameter(made)
     assert not nn.Parameter(made, requires_grad=False).requires_grad
     assert str(torch.set_grad_enabled(True)) == "torch.autograd.grad_mode.set_grad_enabled(mode=True)"
+
+
+def test_what_is_builtin_in_torch_is_no_method_of_a_module():
+    class Net(torch.nn.Module):
+        act, size, contract = torch.tanh, torch.linalg.norm, torch.einsum
+
+    class Other(Net):
+        act = torch.relu
+    x = torch.tensor([-1.0, 1.0])
+    assert Net.act is Net().act is torch.tanh and Other().act(x).tolist() == [0, 1] and Other().size(x) == torch.linalg.norm(x)
+    with pytest.raises(TypeError):             # a function of Python: the module is its first argument
+        Net().contract("i->", x)

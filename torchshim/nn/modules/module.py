@@ -57,6 +57,18 @@ scripted = weakref.WeakSet()                   # the modules that torch.jit made
 T_destination = typing.TypeVar("T_destination", bound=dict)
 
 
+#: Where functions lie that are builtin in torch: as attributes of a class those do not become methods, and no function of Python.
+_BUILTIN = tuple([base + part for base in ("torch", "torchshim") for part in ("", ".linalg", ".special", ".fft")])
+
+
+def _is_builtin(f):
+    """Whether torch has no Python function in the place of `f`."""
+    if f.__class__ is not types.FunctionType or f.__module__ not in _BUILTIN:
+        return False
+    from ... import functional
+    return getattr(functional, f.__name__, None) is not f
+
+
 class NoTorchScript(AttributeError, NotImplementedError):
     """What a module would have if torch.jit had compiled it."""
 
@@ -71,6 +83,12 @@ class Module(State, Conversion):
     T_destination = T_destination
     training: bool
     call_super_init = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name, f in [*vars(cls).items()]:
+            if _is_builtin(f):                 # `activation = torch.tanh`
+                setattr(cls, name, staticmethod(f))
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init and kwargs:
