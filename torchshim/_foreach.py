@@ -5,13 +5,13 @@ import functools
 import numbers as _number_types
 
 from . import Tensor
-from .autograd.grad_mode import set_grad_enabled
 from .engine import context
 from .ops.promotion import c_name
 from .tensor.api.undefined import no_derivative
 from .tensor.core.graph import INFERENCE, Node, node_class, unversioned
-from .tensor.core.handle import edge, version
-from .tensor.core.write import check_inplace, needs_grad, unasked
+from .tensor.core.handle import edge, read, version
+from .tensor.core.hooks import retain_instead
+from .tensor.core.write import CopySlices, check_inplace, needs_grad, unasked
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid
     sign sin sinh sqrt tan tanh trunc""".split()
@@ -221,6 +221,24 @@ def _refuse_lazy(tensors, args, name):
                            f"input tensor(s) in the mutable TensorList inputs before calling aten::{name}")
 
 
+def _writer(t):
+    """The node that wrote to `t`, where it saved something and no hooks have packed that; else None."""
+    e = t._ts_edge if t._ts_view is None or t._ts_view.base is None else t._ts_view.base._ts_edge
+    node = e.fn if e.__class__ is CopySlices else e
+    return node if isinstance(node, Node) and node._ts_plan is not None and node._ts_saved and node._ts_pack is None else None
+
+
+def _as_after_all(node, t, before):
+    """Let a node that wrote to `t` keep what was there before all writes of the list, and of its result what is there after them."""
+    args = node._ts_plan.args
+    if 0 in args:
+        node._ts_saved[args.index(0)] = before
+    if node._ts_plan.outs:
+        k = len(args)
+        node._ts_saved[k] = read(t)
+        node._ts_guard = [(k, g[1], g[1].version, g[1].gen, *g[4:]) if g[0] == k else g for g in node._ts_guard]
+
+
 def _in_place(function):
     """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice
     gets its last node, with the history of before (a view all of them); what was saved of results is the last one's. And it counts all
@@ -244,8 +262,7 @@ def _in_place(function):
 
     def tracked(self, *args, **kwargs):
         n = len(self)
-        last = {id(t): k for k, t in enumerate(self)}
-        if len(last) == n and (n == 1 or not all([isinstance(t, Tensor) for t in self]) or len({id(t._ts_st) for t in self}) == n):
+        if len({id(t) for t in self}) == n and (n == 1 or not all([isinstance(t, Tensor) for t in self]) or len({id(t._ts_st) for t in self}) == n):
             return function(self, *args, **kwargs)
         for k, t in enumerate(self):
             if not isinstance(t, Tensor):
@@ -254,18 +271,26 @@ def _in_place(function):
         if not isinstance(others, (list, tuple)) or len(others) == n:
             _refuse(self, others)
         part = lambda x, k: x[k:k + 1] if isinstance(x, (list, tuple)) and len(x) == n else x
-        of_before, of_views = [None if t._ts_view is not None else t._ts_edge for t in self], {}
+        of_before, of_views, keeping = [None if t._ts_view is not None else t._ts_edge for t in self], {}, []
+        values = [read(t) for t in self]
         for k, t in enumerate(self):
-            meanwhile = t._ts_edge
-            with set_grad_enabled(last[id(t)] == k or t._ts_view is not None and t._ts_view.base is not None):
-                function([t], *[part(x, k) for x in args], **{name: part(x, k) for name, x in kwargs.items()})
+            meanwhile, before = t._ts_edge, _writer(t)
+            function([t], *[part(x, k) for x in args], **{name: part(x, k) for name, x in kwargs.items()})
             made = edge(t)
             of_views.setdefault(id(t), t._ts_edge)
+            writer = _writer(t)
+            if writer is not None and writer is not before:
+                keeping.append((writer, t, values[k]))
             if t._ts_view is None and meanwhile is not of_before[k] and isinstance(made, Node) and made is not meanwhile:
                 made._ts_next = tuple([of_before[k] if e is meanwhile else e for e in made._ts_next])
+        for writer, t, value in keeping:
+            _as_after_all(writer, t, value)
         for t in self:
-            if t._ts_view is not None and t._ts_view.base is not None and of_views[id(t)] is not None:
-                t._ts_view.seen, t._ts_edge = version(t), of_views[id(t)]
+            first = of_views[id(t)]
+            if t._ts_view is not None and t._ts_view.base is not None and first is not None:
+                if t._ts_extra is not None and t._ts_extra.retains and t._ts_edge is not first:
+                    retain_instead(t, t._ts_edge, first)
+                t._ts_view.seen, t._ts_edge = version(t), first
         return list(self)
     return unasked()(each)
 

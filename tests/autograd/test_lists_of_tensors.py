@@ -106,3 +106,21 @@ def test_norms_of_lists_and_moments_of_nothing():
         grads = [torch.ones(2, dtype=getattr(torch, d)) for d in (one, other)]
         assert torch.nn.utils.get_total_norm(grads).dtype is getattr(torch, expected)
     assert [tuple(t.shape) for t in torch.var_mean(torch.zeros(0, 3), 1)] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("which, of_results, of_operands", [
+    ("vw", [-112.0, -28.0, -8.8889, -5.0], [3.5, 7.0, 7.5, 10.0]), ("bv", [0.0273, 0.4375, -8.8889, -5.0], [1.75, 7.0, 7.5, 10.0]),
+    ("vb", [-0.4375, -1.75, -8.8889, -5.0], [3.5, 7.0, 7.5, 10.0]), ("tt", [-0.2383, -0.8125, -1.9336, -3.0], [2.75, 7.0, 8.25, 12.0]),
+    ("uv", [0.0273, -28.0, -8.8889, 5.0], [1.75, 7.0, 7.5, 5.0]), ("bvb", [432.0, 12.0, -2.8125, -5.0], [3.0, 7.0, 7.5, 10.0])])
+def test_writes_to_views_of_one_base_save_what_was_before_and_after_all_of_them(which, of_results, of_operands):
+    """And a view that retains its gradient does so where its history is read anew for the first time."""
+    for f, number, expected in ((torch._foreach_reciprocal_, (), of_results), (torch._foreach_pow_, (2.0,), of_operands)):
+        x = torch.tensor([[0.25, 0.5], [0.75, 1.0]], dtype=torch.float64, requires_grad=True)
+        b = x * 1
+        known = {"b": b, "v": b[:1], "w": b[1:], "t": b.t(), "u": b[:, :1]}
+        for t in known.values():
+            t.retain_grad()
+        f([known[name] for name in which], *number)
+        (b.sum() + 2 * known["v"].sum() + 4 * known["t"].sum()).backward()
+        assert x.grad.flatten().tolist() == pytest.approx(expected, abs=1e-4)
+        assert [name for name, t in known.items() if t.grad is not None] == ["b", "v", "t"]
