@@ -8,6 +8,7 @@ from torchshim.nn import functional as F
 
 X = torch.arange(6.).reshape(3, 2)
 I = torch.tensor([0, 1, 1])
+NAN = float("nan")
 
 
 @pytest.mark.parametrize("call, words", [
@@ -128,3 +129,20 @@ def test_words(call, words):
     with pytest.raises(RuntimeError) as refused:
         call()
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: F.softshrink(torch.ones(2), NAN), "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found nan"),
+    (lambda: F.softshrink(torch.ones(2).half(), 70000), "lambda must be in range [0, 65504] for input dtype Half, but found 70000"),
+    (lambda: F.softshrink(torch.ones(2).double(), -1), "lambda must be in range [0, 1.79769e+308] for input dtype Double, but found -1"),
+    (lambda: torch.pdist(torch.ones(3, 4), NAN), "pdist only supports non-negative p values"),
+    (lambda: torch.cdist(torch.ones(3, 4), torch.ones(3, 4), NAN), "cdist only supports non-negative p values"),
+    (lambda: torch.renorm(torch.ones(3, 4), NAN, 1, -2), "renorm: non-positive-norm not supported"),
+    (lambda: torch.ones(3, 4).renorm_(2, 1, NAN), "renorm: expected maxnorm to be >= 0 but got nan"),
+    (lambda: torch.renorm(torch.ones(3, 4), 2, 1, 2j), "renorm: maxnorm must be real-valued"),
+    (lambda: F.cosine_similarity(torch.ones(3, 4), torch.ones(3, 4), 1, NAN), "eps must be non-negative, got: nan"),
+])
+def test_what_is_no_number_lies_in_no_range(call, text):
+    with pytest.raises(RuntimeError) as raised:
+        call()
+    assert str(raised.value) == text

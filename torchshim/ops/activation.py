@@ -156,13 +156,15 @@ def check_softshrink(self, lambd):
         raise NotImplementedError(f'"softshrink_check" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-def refuse_negative(self, lambd):
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(self.dtype)}, but found {lambd:g}")
+def refuse_out_of_range(self, lambd):
+    if not isinstance(lambd, complex) and P.kind_of(self.dtype) == 2:
+        most = float(jnp.finfo(self.dtype).max)
+        if not 0 <= lambd <= most:             # nor NaN
+            raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {P.c_name(self.dtype)}, but found {lambd:g}")
 
 
 @op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", grad_back="SoftshrinkBackward",
-    check=check_softshrink, precheck=refuse_negative, **FUNCTIONAL, twice="zeros", twice_saves=the_operand,
+    check=check_softshrink, precheck=refuse_out_of_range, **FUNCTIONAL, twice="zeros", twice_saves=the_operand,
     rule=(lambda out, self, lambd: ~((self >= -lambd) & (self <= lambd)),))
 def softshrink(self, lambd):
     """x moved by lambd towards 0, and 0 within lambd of it."""

@@ -238,7 +238,13 @@ def histogramdd(self, edges, weight, density):
 
 # -- norms of rows, distances -----------------------------------------------------------------------------------------------
 def _least_norm(self, p, dim, maxnorm):
-    if isinstance(maxnorm, (int, float)) and maxnorm < 0:
+    if isinstance(p, complex):
+        raise RuntimeError("renorm: p must be real-valued")
+    if not p > 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: maxnorm must be real-valued")
+    if isinstance(maxnorm, (int, float)) and not maxnorm >= 0:         # nor NaN
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
 
 
@@ -249,10 +255,6 @@ def renorm(self, p, dim, maxnorm):
     """Slices along `dim` scaled down to a p-norm of at most maxnorm."""
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
-    if isinstance(p, complex):
-        raise RuntimeError("renorm: p must be real-valued")
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
     d = wrap_dim(dim, self.ndim)
     norm = vector_norm(wide(self), float(p), tuple(i for i in range(self.ndim) if i != d), True, None)
     most = cast(maxnorm, norm.dtype)
@@ -278,7 +280,7 @@ def _check_cdist(x1, x2, p, mode):
             raise RuntimeError(f"cdist only supports floating-point dtypes, X{k} got: {P.c_name(x.dtype)}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if P.compute_dtype(x1.dtype) != x1.dtype and 0 not in x1.shape + x2.shape and not _by_product(x1, x2, p, mode):
         raise NotImplementedError(f"\"cdist\" not implemented for '{P.c_name(x1.dtype)}'")
@@ -358,7 +360,7 @@ def pdist(self, p):
         raise RuntimeError("pdist only supports floating-point dtypes")
     if self.dtype not in (P.float32, P.float64):
         raise NotImplementedError(f"\"pdist\" not implemented for '{P.c_name(self.dtype)}'")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     n = self.shape[0]
     if n < 2:

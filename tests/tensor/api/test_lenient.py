@@ -64,6 +64,15 @@ EYE = torch.eye(2)
     (lambda: F.max_pool1d(X, [True]), r"max_pool1d\(\): argument 'kernel_size' \(position 2\) must be tuple of ints, but found element of type"
                                       " bool at pos 0"),
     (lambda: X.coalesce(1), r"coalesce\(\) takes"),
+    (lambda: X.diag(True), r"diag\(\): argument 'diagonal' \(position 1\) must be int, not bool"),
+    (lambda: X.clone().fill_diagonal_(2, 1), r"fill_diagonal_\(\): argument 'wrap' \(position 2\) must be bool, not int"),
+    (lambda: torch.tile(X, 0), r"tile\(\): argument 'dims' \(position 2\) must be tuple of ints, not int"),
+    (lambda: X.clone().polygamma_(True), r"polygamma_\(\): argument 'n' \(position 1\) must be int, not bool"),
+    (lambda: X.clone().cauchy_(None), r"cauchy_\(\): argument 'median' \(position 1\) must be float, not NoneType"),
+    (lambda: torch.is_nonzero(2), r"is_nonzero\(\): argument 'input' \(position 1\) must be Tensor, not int"),
+    (lambda: torch.randint(1, [3, 4], 1), r"randint\(\) received an invalid combination of arguments - got \(int, list, int\)"),
+    (lambda: torch.randint_like(X, 1.5), r"randint_like\(\) received an invalid combination of arguments - got \(Tensor, float\)"),
+    (lambda: torch.normal(0.5, 0.5, 0), r"normal\(\) received an invalid combination of arguments - got \(float, float, int\)"),
 ])
 def test_what_the_parser_refuses(call, text):
     for _ in range(2):                         # what was refused once is not remembered as taken

@@ -70,6 +70,29 @@ def test_some_operators_write_over_what_they_read():
     assert "refer to a single memory location" in refused(lambda out: torch.take(x, torch.arange(3), out=out), out=x)
 
 
+@pytest.mark.parametrize("call", [
+    lambda out: torch.cat([X, X], out=out), lambda out: torch.cumsum(X[0], 0, out=out), lambda out: torch.gather(X, 0, torch.tensor([[1]]), out=out),
+    lambda out: torch.addmm(X[:, :2], X, X.t(), out=out), lambda out: torch.msort(X[0], out=out), lambda out: torch.hstack([X, X], out=out),
+    lambda out: torch.renorm(X, 1, 1, 1, out=out), lambda out: torch.normal(X, 1.0, out=out)])
+def test_what_is_resized_has_no_elements_in_one_place(call):
+    """An expanded tensor of another shape than the result's: what is written is memory of its own."""
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        made = call(torch.ones(1).expand(5, 4))
+    assert made.is_contiguous() and made.shape != (5, 4)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        torch.take(X, torch.tensor([1]), out=torch.ones(1).expand(5, 4))       # asks before it resizes
+
+
+def test_copying_one_number_is_no_filling():
+    """A filled tensor may have elements that lie in one place; a tensor that is copied into may not, though it be one number."""
+    for write in (lambda x: x.copy_(1), lambda x: x.copy_(True), lambda x: x.fill_(torch.tensor(2.0))):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+            write(torch.ones(3, 1).expand(3, 4))
+    assert torch.ones(3, 1).expand(3, 4).fill_(2).tolist() == [[2.0] * 4] * 3
+    x = torch.ones(2, 2)
+    assert x.fill_(x[0, 1]).tolist() == [[1.0, 1.0]] * 2
+
+
 def test_the_larger_of_two_tensors_may_be_written_into_one_of_them():
     """torch.max(a, b, out=a) is maximum's (running maxima of optimizers); the reductions share no memory with their results."""
     a, b = torch.tensor([1.0, 5.0]), torch.tensor([2.0, 3.0])

@@ -23,7 +23,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     common = result_type(x1, x2)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {P.c_name(common.np)}")
-    if eps < 0:
+    if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = [x if x.is_floating_point() or x.is_complex() else x.to(common) for x in (x1, x2)]
     if x1.shape != x2.shape:

@@ -175,15 +175,19 @@ SHARED = {name: rule for rule, names in {
     (3, False): "where frexp polygamma bernoulli normal"}.items() for name in names.split()}
 
 
+#: Those that ask whether elements of an out tensor coincide before it is resized.
+_BEFORE_RESIZING = frozenset("index_select where take masked_select addr".split())
+
 #: Written in terms of an elementwise kernel, which does ask.
 ELEMENTWISE = frozenset(("square", "outer", "ger"))
 
 
-def refuse_shared(out, operands, rule):
-    """torch's errors for an out tensor that shares memory with operands, by such a rule."""
+def refuse_shared(out, operands, rule, anew=False):
+    """torch's errors for an out tensor that shares memory with operands, by such a rule. anew: it is resized, so that its own elements do
+    not coincide when it is written."""
     each = [y for x in operands for y in (x if isinstance(x, (list, tuple)) else (x,)) if isinstance(y, TensorBase)]
     itself, nothing = rule
-    refuse_overlap(out, [x for x in each[:itself] if x is not out])
+    refuse_overlap(out, [x for x in each[:itself] if x is not out], "part" if anew else None)
     if nothing:
         for x in each[itself:]:
             refuse_overlap(out, (x, x) if x is out else (x,), "put")
@@ -304,7 +308,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
             refuse_overlap(out)
         refuse_together(name, out)
     if operands and name in SHARED:
-        refuse_shared(out, operands, (2, False) if of_two else SHARED[name])
+        refuse_shared(out, operands, (2, False) if of_two else SHARED[name], out.shape != result.shape and name not in _BEFORE_RESIZING)
         operands = ()
     elif operands:
         if any([isinstance(x, TensorBase) and x._ts_st is out._ts_st for x in operands]):

@@ -82,6 +82,7 @@ def copy_(self, other=UNSET, non_blocking=False):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
         # what every dtype holds needs no cast
         if n.__class__ is not complex and 0 <= n < 128 and (not context.grad or not needs_grad(self)):
+            refuse_overlap(self)               # where filling does not mind
             return fill_(self, n)
         if n.__class__ is int and not -2 ** 63 <= n < 2 ** 63:
             raise OverflowError("int too big to convert")
@@ -121,7 +122,8 @@ def fill_(self, value=UNSET, op=FILL):
         if meta(value).ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
         if meta(value).device is not meta(self).device and meta(value).device != meta(self).device:
-            value = value.to(device=self.device)
+            return fill_(self, value.item())
+        refuse_overlap(self)                   # a copy, of what is read before
         return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
     nums = []
     token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM or meta(self).numel == 1), nums)

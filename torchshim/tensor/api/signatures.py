@@ -266,7 +266,7 @@ _SIGNATURES = (
     ("Tensor self, int numel, int n_bins, float ratio, int bit_width", "choose_qparams_optimized"),
     ("Tensor self, Tensor? running_mean, Tensor? running_var, float momentum", "batch_norm_update_stats"),
     ("Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None", "linalg__powsum"),
-    ("int n, Tensor self", "polygamma special_polygamma"),
+    ("int n, Tensor self", "polygamma special_polygamma polygamma_"),
     ("Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False", "embedding"),
     ("Tensor self, Tensor target, int reduction=0, *, bool log_target=False", "kl_div"),
     ("Tensor self, Tensor target, bool log_input, bool full, float eps, int reduction", "poisson_nll_loss"),
@@ -491,6 +491,7 @@ _LENIENT = frozenset(
     "poisson_nll_loss triplet_margin_loss hinge_embedding_loss margin_ranking_loss native_batch_norm native_group_norm native_layer_norm "
     "native_dropout norm_except_dim lu_unpack gradient polygamma special_polygamma fft_fftfreq fft_rfftfreq slice_inverse "
     "choose_qparams_optimized batch_norm_update_stats "
+    "diag diagflat fill_diagonal_ randint randint_like normal tile polygamma_ cauchy_ log_normal_ is_nonzero "
     "hann_window bartlett_window blackman_window hamming_window kaiser_window".split())
 
 
