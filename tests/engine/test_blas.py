@@ -21,9 +21,17 @@ def three_threads(monkeypatch):
 def test_one_thread_within_and_all_of_them_after(three_threads, monkeypatch):
     within, real = [], execute._run_steps
     monkeypatch.setattr(execute, "_run_steps", lambda *args: within.append(blas._get()) or real(*args))
-    x = torch.ones(3, 3)
+    x = torch.ones(200, 200)
     (x @ x).tolist()
     assert set(within) == {1} and blas._get() == three_threads
+
+
+def test_of_what_blas_would_not_share_nothing_is_asked(three_threads, monkeypatch):
+    within, real = [], execute._run_steps
+    monkeypatch.setattr(execute, "_run_steps", lambda *args: within.append(blas._get()) or real(*args))
+    x = torch.ones(3, 3)
+    (x @ x).tolist()
+    assert set(within) == {three_threads}
 
 
 def test_who_finds_one_thread_restores_nothing(three_threads):

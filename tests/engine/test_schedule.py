@@ -124,3 +124,17 @@ def test_writes_one_after_another_overwrite(monkeypatch):
         x[k] = k
     assert x[:6].tolist() == [0, 1, 2, 3, 4, 0]
     assert overwritten == [schedule._LISTED] * 5
+
+
+def test_a_number_equal_to_that_of_the_last_time_is_the_same_unless_it_is_a_zero():
+    """Numbers made anew each time, of which some change, change places, or change their sign where that cannot be told by comparing."""
+    x, made, expected = torch.tensor([2.0]), [], []
+    for k in range(12):
+        zero = 0.0 if k % 3 else -0.0
+        numbers = (float(f"{k // 4}.5"), zero, float("3.25"), float("nan") if k == 7 else 7.0 + k % 2)
+        y = x
+        for n in numbers:
+            y = y * n
+        made.append((str((x * zero).tolist()), str(y.tolist())))
+        expected.append((str([2.0 * zero]), str([2.0 * numbers[0] * numbers[1] * numbers[2] * numbers[3]])))
+    assert made == expected

@@ -8,7 +8,7 @@ import torchshim as torch
 from ..engine import Asked, context, value_of
 from ..engine.direct import SMALL
 from ..autograd.levels import everywhere
-from ..tensor.api.looked_up import called
+from ..tensor.api.looked_up import again, called
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import TensorBase, look, meta
 
@@ -41,11 +41,14 @@ def all_within(constraint, value):
     if (key is None or value.__class__ is not torch.Tensor or value._ts_extra is not None or any(context.modes.values())
             or meta(value).numel > SMALL or meta(value).device == "meta"):
         return everywhere(constraint.check(value))
-    array = look(value)
+    array, check = look(value), _AllWithin(constraint, key)
     with Asked(context):
-        check, direct = _AllWithin(constraint, key), context.trace.direct
+        direct = context.trace.direct
         if direct is None or array.__class__ is not np.ndarray:
             return bool(constraint.check(value).all())
+        made = None if bounds else again(direct, check, [array], (meta(value),))
+        if made is not None:
+            return bool(made[0])
         # without history, and as it is now: of a view, something may be recorded
         return bool(called(direct, check, (wrap(value_of(array, meta(value))), *bounds), {}))
 

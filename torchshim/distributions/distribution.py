@@ -158,7 +158,7 @@ class Distribution:
         return torch.exp(self.entropy())
 
     def _extended_shape(self, sample_shape=torch.Size()):
-        return torch.Size(torch.Size(sample_shape) + self._batch_shape + self._event_shape)
+        return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _check_value(self, value):
         """What log_prob and cdf begin with."""
@@ -168,10 +168,11 @@ class Distribution:
     def _validate_sample(self, value):
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        got, want = value.size(), self._batch_shape + self._event_shape
-        if got[len(got) - len(self._event_shape):] != self._event_shape:
-            raise ValueError(f"The right-most size of value must match event_shape: {got} vs {self._event_shape}.")
-        if any(i != 1 and j != 1 and i != j for i, j in zip(reversed(got), reversed(want))):
+        got, event = value.size(), self._event_shape
+        want = self._batch_shape + event if event else self._batch_shape
+        if event and got[len(got) - len(event):] != event:
+            raise ValueError(f"The right-most size of value must match event_shape: {got} vs {event}.")
+        if got != want and any([i != 1 and j != 1 and i != j for i, j in zip(tuple(got)[::-1], tuple(want)[::-1])]):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {got} vs {torch.Size(want)}.")
         try:
             support = self.support

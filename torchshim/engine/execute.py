@@ -143,6 +143,8 @@ def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     if not numpy:
         with jax.enable_x64(True), jax.ensure_compile_time_eval(), jax.default_device(place):     # for what has no operands
             return _run_steps(schedule, state, values, inputs, nums, live, tr)
+    if schedule.small:                         # no product that BLAS would share among threads
+        return _run_steps(schedule, state, values, inputs, nums, live, tr)
     threads = one_thread()
     try:
         return _run_steps(schedule, state, values, inputs, nums, live, tr)

@@ -13,6 +13,7 @@ from .quiet import LARGE, quiet, quiet_aligned
 
 getrefcount = sys.getrefcount
 SMALL = 1 << 13            # elements that are kept, and not made again
+_ASKED = 4 * direct.LONG   # steps: of fewer each is asked whether it is small
 OFTEN = 64                 # runs after which to write a schedule down has paid: some 25 µs for a step, which then takes 0.4 µs less
 
 
@@ -47,7 +48,7 @@ class Schedule:
     made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
     operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
     """
-    __slots__ = ("steps", "dtypes", "sent", "made", "values", "calm", "left", "whole", "quiet")
+    __slots__ = ("steps", "dtypes", "sent", "made", "values", "small", "calm", "left", "whole", "quiet")
 
     def __init__(self, steps, state, live, numpy):
         functions, schedule, seen, numbers = {}, [], set(live), state.n_values
@@ -72,7 +73,8 @@ class Schedule:
             schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
         self.steps, self.made, self.values = schedule[::-1], frozenset(live), state.n_values
         self.quiet = quiet_aligned if any([m.numel >= LARGE for inst, *_ in steps for m in inst.out_metas]) else quiet
-        self.calm = numpy and len(steps) <= direct.LONG and all([direct.small(inst) for inst, *_ in steps])
+        self.small = numpy and len(steps) <= _ASKED and all([direct.small(inst) for inst, *_ in steps])
+        self.calm = self.small and len(steps) <= direct.LONG
         self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
         self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
         self.left, self.whole = OFTEN if numpy else -1, None
@@ -81,12 +83,14 @@ class Schedule:
         """Python numbers as arrays: one object is one array, that of the last time if it was there then."""
         before, arrays = self.sent
         if not all(map(is_, nums, before)):
-            known = {(id(x), dtype): a for x, a, dtype in zip(before, arrays, self.dtypes)}
-            arrays = []
-            for x, dtype in zip(nums, self.dtypes):
-                a = known.get((id(x), dtype))
-                if a is None:
-                    a = known[id(x), dtype] = np.array(x, dtype)
+            last, known, arrays = arrays, None, []
+            for x, b, a, dtype in zip(nums, before, last, self.dtypes):
+                if x is not b and not (x and x.__class__ is b.__class__ and x == b):   # 0.0 equals -0.0
+                    if known is None:
+                        known = {(id(x), dtype): a for x, a, dtype in zip(before, last, self.dtypes)}
+                    a = known.get((id(x), dtype))
+                    if a is None:
+                        a = known[id(x), dtype] = np.array(x, dtype)
                 arrays.append(a)
             self.sent = tuple(nums), arrays
         return arrays

@@ -102,8 +102,10 @@ def with_batches(f):
     """A function that draws with tensors as its parameters, under vmap: it is called with the whole batch, elementwise or row by row."""
     @functools.wraps(f)
     def drawn(*args, **kwargs):
+        if "transform" not in context.modes:
+            return f(*args, **kwargs)
         refuse_drawn(kwargs.get("out"))
-        level = innermost_vmap() if "transform" in context.modes else None
+        level = innermost_vmap()
         at = [k for k, a in enumerate(args) if isinstance(a, TensorBase)]
         if level is None or not at:
             return f(*args, **kwargs)

@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 
+from ..engine.quiet import quiet
 from .floats import libm
 
 _KINDS = {
@@ -26,7 +27,7 @@ def multinomial(stream, weights, n_sample, replacement, arrange):
             return _winners(stream, weights, arrange).reshape(weights.shape[:-1] + (1,))
         out = _race(stream, weights, arrange).reshape(rows.shape)
         if n_sample == 1:
-            out = np.argmax(out, axis=1, keepdims=True)
+            out = out.argmax(1, keepdims=True)
         else:
             out = np.stack([largest(row, n_sample) for row in out]) if len(out) else (
                 np.empty((0, n_sample), np.int64))
@@ -68,17 +69,18 @@ def _race(stream, weights, arrange):
     """Each weight over its own exponential variate: the largest one wins."""
     _admit(weights)
     times = arrange(stream.exponential(weights.size, 1.0, weights.dtype))
-    with np.errstate(all="ignore"):
-        if weights.dtype.itemsize > 2:
-            return weights / times
-        ratio = weights.astype(np.float32) / times.astype(np.float32)
-        return ratio.astype(weights.dtype).astype(np.float32)
+    if weights.dtype.itemsize > 2:
+        return quiet(np.divide, weights, times)
+    ratio = quiet(np.divide, weights.astype(np.float32), times.astype(np.float32))
+    return quiet(ratio.astype, weights.dtype).astype(np.float32)
 
 
 def _admit(weights):
-    if not ((weights >= 0) & np.isfinite(weights)).all():
+    wide = weights if weights.dtype.itemsize > 2 else weights.astype(np.float32)
+    most = np.maximum.reduce(wide, -1, initial=0).ravel().tolist()
+    if not (np.minimum.reduce(wide, None, initial=0) >= 0 and max(most, default=0) < np.inf):      # the least is nan where there is one
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not weights.any(axis=-1).all():
+    if not min(most, default=1) > 0:
         raise RuntimeError(_INVALID + "(sum of probabilities <= 0)")
 
 

@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 
+from ..engine.quiet import quiet
 from ..ops.promotion import c_name, complex32
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
@@ -23,8 +24,7 @@ def cast(x, dtype):
 
 
 def _quiet_cast(x, dtype):
-    with np.errstate(all="ignore"):
-        return x.astype(dtype)
+    return quiet(x.astype, dtype)
 
 
 def cast_integers(x, dtype):

@@ -352,7 +352,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if m.device == "meta":
         return _undrawn(input, P.int64, (*m.shape[:-1], num_samples))
-    w = input.detach()._ts_host()
+    w = input._ts_host()
     out = stream(generator, m.device).multinomial(w, num_samples, replacement, None if m.contiguous else like_strides(m, None))
     return tensor_from(np.ascontiguousarray(out), m.device)
 

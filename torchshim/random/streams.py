@@ -15,6 +15,7 @@ import threading
 import numpy as np
 
 from . import boxmuller, categorical, floats, integers, permute, rejection
+from ..engine.quiet import quiet
 from ..ops.layout import fastest_first
 from ..ops.promotion import c_name, cpp_name
 from .ahead import LARGE, Ahead, draw
@@ -29,6 +30,7 @@ _WORDS = 2 * boxmuller.PAIRS  # words made and used at a time in long fills
 _AHEAD = 1 << 14  # normals made in advance where many few are asked for
 _TOGETHER = _WORDS - 32  # normals that are made at once with those that are made again
 _SHORT = 64  # up to here scalar normals are made one by one
+_FEW = 16  # up to here integers are, and exponential numbers
 
 
 # ----------------------------------------------------------------- memory order
@@ -330,10 +332,10 @@ class Stream:
         if not lambd > 0.0:
             raise RuntimeError(
                 f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-        u = self._engine.doubles(n)
-        with np.errstate(all="ignore"):
-            scale = np.divide(-1.0, np.float64(lambd))
-            return self._transform(np.log1p, -u, dtype, lambda y: scale * y)
+        scale = -1.0 / float(lambd)
+        if n <= _FEW and dtype.itemsize > 2:
+            return quiet(np.array, [scale * math.log1p(-u) for u in self._engine.few_doubles(n)], dtype)
+        return quiet(self._transform, np.log1p, -self._engine.doubles(n), dtype, lambda y: scale * y)
 
     @_locked
     def nearly_exponential(self, n):
@@ -432,6 +434,8 @@ class Stream:
     def _integers(self, n, low, span, dtype):
         if span >= 2**28:
             draws = integers.modulo(self._engine.words64(n), span).view(np.int64)
+        elif n <= _FEW:                        # NumPy's calls cost more than these
+            draws = np.array([x % span for x in self._engine.words(n).tolist()], np.int64)
         else:
             draws = integers.modulo(self._engine.words(n), span).astype(np.int64)
         if low:

@@ -1,4 +1,5 @@
 """What factories make of their keywords, of `out` and of data. Expectations are PyTorch 2.13's."""
+import math
 import warnings
 
 import numpy as np
@@ -165,3 +166,18 @@ def test_what_is_no_number_no_module_and_no_place(make, text):
     with pytest.raises(TypeError) as refusal:
         make()
     assert str(refusal.value).startswith(text)
+
+
+def test_nested_numbers_are_taken_as_they_are_nested():
+    """Even lists of Python's numbers, which are read level by level, and those that are not even."""
+    assert torch.tensor([[1, 2], (3, 4)]).tolist() == [[1, 2], [3, 4]] and torch.tensor(((True,), [False])).dtype is torch.bool
+    assert torch.tensor([[[1.5, 2], [3, True]]]).shape == (1, 2, 2) and torch.tensor([[1, 2.5j]]).dtype is torch.complex64
+    assert torch.tensor([[], []]).shape == (2, 0) and torch.tensor([[1e300]]).tolist() == [[math.inf]]
+    assert torch.tensor([[1.75, -2.5]], dtype=torch.int32).tolist() == [[1, -2]]
+    deep = 1.0
+    for _ in range(12):
+        deep = [deep]
+    assert torch.tensor(deep).ndim == 12
+    for data, error in (([[1, 2], [3]], ValueError), ([[1], 2], TypeError), ([[2 ** 63]], ValueError), ([1, "a"], TypeError)):
+        with pytest.raises(error):
+            torch.tensor(data)

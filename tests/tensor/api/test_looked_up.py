@@ -52,7 +52,9 @@ CALLS = [
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_results_are_those_of_first_calls(number):
+def test_results_are_those_of_first_calls(number, monkeypatch):
+    """Step by step, and of the last two as they are written down."""
+    monkeypatch.setattr(looked_up, "OFTEN", 1)
     call = CALLS[number]
     g = torch.Generator().manual_seed(number)
     operands = [[torch.randn(3, 4, 6, generator=g) for _ in range(2)] for _ in range(5)]

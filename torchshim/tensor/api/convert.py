@@ -75,8 +75,20 @@ def refusal_of_to(args, kw):
                      f" * (Tensor tensor, {more}\n")
 
 
+def _cast(t, dtype):
+    """A tensor with another NumPy dtype; itself where it has that."""
+    m = t._ts_meta
+    if dtype == m.dtype:
+        return t
+    if P.kind_of(m.dtype) == 3 and P.kind_of(dtype) < 3 and P.kind_of(dtype):
+        warn_once("Casting complex values to real discards the imaginary part")
+    return apply1(TO, t, (dtype, like_strides(m)))
+
+
 def to(self, *args, **kw):
     """This tensor with another dtype, device or memory format; itself when nothing changes (unless copy=True)."""
+    if len(args) == 1 and args[0].__class__ is torch_dtype and not kw:
+        return _cast(self, args[0].np)
     unknown = set(kw) - {"dtype", "device", "tensor", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise refusal_of_to(args, kw)
@@ -105,7 +117,7 @@ Tensor.to = to
 def _cast_method(name, dtype):
     def method(self, *, memory_format=None):
         if memory_format is None:
-            return to(self, dtype)
+            return _cast(self, dtype.np)
         check_format(name, memory_format)
         return to(self, dtype, memory_format=memory_format)
     method.__name__ = method.__qualname__ = name

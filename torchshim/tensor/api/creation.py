@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 
 import numpy as np
 
 from ...engine import TRACED, context, contiguous_strides, half, meta_of, record, value_of, warn
 from ...engine.direct import number as number_array
+from ...engine.quiet import quiet
 from ...ops import promotion as P
 from ...ops.casts import as_float8
 from ...ops.creation import FULL, ONES, ZEROS
@@ -338,9 +340,13 @@ def check_array(a):
 
 def host_array(data, dtype=None):
     """A NumPy array that is ours alone from anything that torch.tensor takes."""
-    d = np_dtype(dtype)
+    d, c = np_dtype(dtype), data.__class__
     if d is P.complex32:
         return half.pack(host_array(data, FROM_NP[P.complex64])).view(d)
+    if c is list or c is tuple:                # as nearly always
+        return _from_sequence(data, d)
+    if c in _PLAIN:
+        return _stored([data], d or _natural(c)).reshape(())
     if isinstance(data, TensorBase):
         a = data.detach()._ts_host()
         return _copied(a, d, "K")
@@ -387,6 +393,11 @@ def _stored(numbers, d):
         raise TypeError("must be real number, not complex")
     if kind == 0:
         return np.array([x != 0 for x in numbers], bool)
+    if d is P.int64 and kinds == {int}:
+        try:                                   # NumPy refuses what does not fit
+            return np.array(numbers, d)
+        except OverflowError:
+            pass
     if kind == 1:
         low, high = _limits(d)
         if float in kinds:
@@ -400,8 +411,7 @@ def _stored(numbers, d):
             numbers = [x % (high + 1) for x in numbers]
     if kind == 2 and d.itemsize == 1:          # a float8 type
         return _copied(np.array(numbers, np.float64), d)
-    with np.errstate(all="ignore"):
-        return np.array(numbers, d)
+    return quiet(np.array, numbers, d)
 
 
 def c_type(d):
@@ -443,6 +453,7 @@ def _shape_of(seq, shape=()):
 
 
 _PLAIN = {int, float, bool, complex}
+_SIMPLE = {*_PLAIN, list, tuple}
 
 
 def _flatten(seq, shape, depth, out, kinds, wanted=None):
@@ -512,17 +523,38 @@ def _bad(kinds, what):
     raise ValueError("only one element tensors can be converted to Python scalars")
 
 
+_NESTED = {list, tuple}
+
+
+def _even(data):
+    """(elements, shape, their types) of nested lists and tuples of Python's own numbers; None of anything else, which is looked at element by
+    element."""
+    shape = [len(data)]
+    while len(shape) < 9:
+        kinds = set(map(type, data))
+        if kinds <= _PLAIN:
+            return (data, shape, kinds) if data else None
+        if not kinds <= _NESTED or len(lengths := set(map(len, data))) > 1:
+            return None
+        shape += lengths
+        first, data = data[0], list(itertools.chain.from_iterable(data))
+        if data and data[0] is first:          # a list in itself
+            return None
+    return None
+
+
 def _from_sequence(data, d):
-    if data.__class__ is list and (d is None or d is P.int64) and {x.__class__ for x in data} == {int}:
-        try:
-            return np.array(data, P.int64)
-        except OverflowError:
-            pass                               # told below
-    shape = _shape_of(data)
-    flat, kinds = [], set()
-    if 0 in shape:
-        return np.empty(shape, d or P.default_float)
-    _flatten(data, shape, 0, flat, kinds, d)
+    if d is None and set(map(type, data)) == {int}:
+        return _stored(data, P.int64)
+    found = _even(data)
+    if found is not None:
+        flat, shape, kinds = found
+    else:
+        shape = _shape_of(data)
+        flat, kinds = [], set()
+        if 0 in shape:
+            return np.empty(shape, d or P.default_float)
+        _flatten(data, shape, 0, flat, kinds, d)
     if d is None:
         for k in kinds:
             here = k if isinstance(k, np.dtype) else _natural(k)
@@ -540,6 +572,8 @@ def tensor(data=UNSET, *, dtype=None, device=None, requires_grad=False, pin_memo
     """A new leaf tensor with a copy of `data` (numbers, nested sequences, arrays, tensors)."""
     if requires_grad is None:
         raise TypeError("tensor(): argument 'requires_grad' must be bool, not NoneType")
+    if data.__class__ in _SIMPLE:
+        return done(tensor_from(host_array(data, dtype), to_jax(device)), requires_grad)
     if isinstance(data, TensorBase):
         _warn_copied("torch.tensor")
         if data._ts_meta.device == "meta" or read(data).extra is TRACED or device is None:

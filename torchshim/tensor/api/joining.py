@@ -7,6 +7,7 @@ import numpy as np
 
 from ...engine import context
 from ...ops import shape as S
+from ...ops.layout import broadcast_shapes as common
 from ...ops.registry import T
 from .bind import FUNCTIONS, function, type_name
 from ..core.dispatch import apply, apply2
@@ -161,7 +162,6 @@ def _list(tensors):
 @function("broadcast_tensors", method=False)
 def broadcast_tensors(*tensors):
     """The tensors expanded to their common shape."""
-    from ...ops.layout import broadcast_shapes as common
     tensors = _tensors(_list(tensors), "broadcast_tensors")
     shape = common([meta(x).shape for x in tensors])
     return tuple([x if meta(x).shape == shape else expanded(x, shape) for x in tensors])

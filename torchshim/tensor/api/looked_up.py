@@ -15,6 +15,8 @@ import numpy as np
 
 from ...engine import context, site, value_of
 from ...engine.direct import SMALL, known_number
+from ...engine.interpret import function_of
+from ...engine.schedule import OFTEN
 from ..core import dispatch
 from ..core.device import to_jax
 from ..core.dispatch import apply, wrap
@@ -93,36 +95,67 @@ def called(direct, f, args, kwargs):
             direct.calls[key] = plan or True
             return result
         return f(*args, **kwargs)
+    made = _followed(direct, plan, arrays)
+    return f(*args, **kwargs) if made is None else plan.result(made)
+
+
+def again(direct, f, arrays, metas):
+    """The arrays that `called` computed for f(tensors of these metas), of others; None where it does not know how."""
+    plan = direct.calls.get((f, *metas)) if apply.__code__ is _CODE else None
+    return _followed(direct, plan, arrays) if plan.__class__ is _Plan else None
+
+
+def _followed(direct, plan, arrays):
+    """The arrays of a plan's results; None where a step fails."""
     try:
         made = direct.run(plan.run, arrays)
     except Exception:
-        return f(*args, **kwargs)
+        return None
     direct.left = left = direct.left - len(plan.steps)
     if left <= 0:
         direct.pause()
-    return plan.result(made)
+    return made
 
 
 class _Plan:
-    """The steps of a call: (a function of arrays, where these are in the list of all), which begins with the arguments and constants; and
-    what becomes the result: (place, meta, steps of a view of that, the view's meta and offset, whether it is one in place, how often it was
-    written) of each tensor."""
-    __slots__ = ("constants", "steps", "results", "several")
+    """The steps of a call: (a function of arrays, where these are in the list of all, how many it makes: None for one by itself), which
+    begins with the arguments and constants; and what becomes the result: (place, meta, steps of a view of that, the view's meta and offset,
+    whether it is one in place, how often it was written) of each tensor. After some runs the steps are written down as one function."""
+    __slots__ = ("constants", "steps", "results", "several", "left", "whole")
 
     def run(self, arrays):
+        """The arrays of the results."""
+        if self.whole is not None:
+            return self.whole(*arrays)
+        self.left -= 1
+        if self.left < 0:
+            self.whole = self._written(len(arrays))
         made = arrays + self.constants
-        for f, places in self.steps:
+        for f, places, count in self.steps:
             out = f(*[made[k] for k in places])
-            if out.__class__ is _ndarray:
+            if count is None:
                 made.append(out)
             else:
                 made += out
-        return made
+        return [made[place] for place, *_ in self.results]
+
+    def _written(self, count):
+        given, body, n = [*self.constants, *[f for f, *_ in self.steps]], [], count + len(self.constants)
+        for k, (_, places, several) in enumerate(self.steps):
+            made = [f"v{n + i}" for i in range(1 if several is None else several)]
+            call = f"f{k}({', '.join([f'v{p}' for p in places])})"
+            names = made[0] if several is None else "".join([v + ", " for v in made])
+            body.append(f"{names} = {call}" if made else call)
+            n += len(made)
+        names = [f"v{count + k}" for k in range(len(self.constants))] + [f"f{k}" for k in range(len(self.steps))]
+        body.append(f"return [{', '.join([f'v{place}' for place, *_ in self.results])}]")
+        arguments = ", ".join([f"v{k}" for k in range(count)])
+        return function_of(f"def make({', '.join(names)}):\n def run({arguments}):\n  " + "\n  ".join(body) + "\n return run\n")(*given)
 
     def result(self, made):
         tensors = []
-        for place, m, steps, seen, offset, own, writes in self.results:
-            t = wrap(value_of(made[place], m))
+        for a, (_, m, steps, seen, offset, own, writes) in zip(made, self.results):
+            t = wrap(value_of(a, m))
             t._ts_st.version += writes
             if steps is not None:
                 t = seen_as(t, steps, seen, None, offset, None, None)
@@ -154,9 +187,8 @@ def _noted(direct, f, args, kwargs, tensors, arrays):
         return result, None
     plan = _plan(arrays, log, result, [t._ts_st for t in tensors])
     if plan is not None:                       # computed once more, to be sure
-        made = run(plan.run, arrays)
-        for (place, *_), t in zip(plan.results, result if plan.several else (result,)):
-            a, b = made[place], t._ts_st.value.array
+        for a, t in zip(run(plan.run, arrays), result if plan.several else (result,)):
+            b = t._ts_st.value.array
             if a.shape != b.shape or a.strides != b.strides or a.dtype != b.dtype or a.tobytes() != b.tobytes():
                 return result, None
     return result, plan
@@ -168,7 +200,7 @@ def _plan(arrays, log, result, storages):
     if shared and any([_place(a, arrays[:k]) is not None for k, a in enumerate(arrays)]):
         return None                            # one tensor twice
     plan = _Plan()
-    plan.constants, plan.steps, plan.results = [], [], []
+    plan.constants, plan.steps, plan.results, plan.left, plan.whole = [], [], [], OFTEN, None
     for _, given, out in log:
         if not all([a.__class__ is _ndarray for a in (*given, *(out if out.__class__ in (list, tuple) else (out,)))]):
             return None                        # JAX computed it
@@ -182,11 +214,11 @@ def _plan(arrays, log, result, storages):
                 source, view = (None, None) if shared else _part(a, made)
                 if source is None:
                     return None
-                plan.steps.append((view, (source,)))
+                plan.steps.append((view, (source,), None))
                 made.append(a)
                 place = len(made) - 1
             places.append(place)
-        plan.steps.append((g, tuple(places)))
+        plan.steps.append((g, tuple(places), None if out.__class__ is _ndarray else len(out)))
         made += [out] if out.__class__ is _ndarray else out
     plan.several = result.__class__ is tuple
     for t in result if plan.several else (result,):

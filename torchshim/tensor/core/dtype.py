@@ -155,6 +155,15 @@ def can_cast(from_, to):
     return P.can_cast(from_.np, to.np)
 
 
+@functools.cache
+def _limits(d):
+    """What `finfo` tells of a dtype."""
+    real = d.to_real()
+    i = ml_dtypes.finfo(real.np)
+    resolution = float(10 ** -int(i.precision)) if d.name not in ("bfloat16",) else 0.01
+    return real.name, real.itemsize * 8, float(i.eps), float(i.max), float(i.min), float(i.tiny), resolution
+
+
 class finfo:
     """Limits of a floating dtype, as torch.finfo."""
     __module__ = "torchshim"
@@ -166,11 +175,8 @@ class finfo:
             raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
         if not (d.is_floating_point or d.is_complex):
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
-        i = ml_dtypes.finfo(d.to_real().np)
-        self.dtype, self.bits = d.to_real().name, d.to_real().itemsize * 8
-        self.eps, self.max, self.min = float(i.eps), float(i.max), float(i.min)
-        self.tiny = self.smallest_normal = float(i.tiny)
-        self.resolution = float(10 ** -int(i.precision)) if d.name not in ("bfloat16",) else 0.01
+        self.dtype, self.bits, self.eps, self.max, self.min, self.tiny, self.resolution = _limits(d)
+        self.smallest_normal = self.tiny
 
     def __repr__(self):
         g = lambda v: f"{v:g}"

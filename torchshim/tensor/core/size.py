@@ -1,6 +1,7 @@
 """torch.Size."""
 from __future__ import annotations
 
+_INTEGERS = frozenset((int,))
 size_of = tuple.__new__      # of a class and of what is known to be integers: without the check of each
 
 
@@ -10,6 +11,9 @@ class Size(tuple):
     __slots__ = ()
 
     def __new__(cls, sizes=(), /):
+        sizes = tuple(sizes)
+        if _INTEGERS.issuperset(map(type, sizes)):
+            return size_of(cls, sizes)
         made = []
         for k, n in enumerate(sizes):
             try:
@@ -43,7 +47,8 @@ class Size(tuple):
             if made is NotImplemented:
                 raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
             return made
-        return Size(tuple.__add__(self, other))
+        made = tuple.__add__(self, other)
+        return size_of(Size, made) if other.__class__ is Size else Size(made)
 
     def __radd__(self, other):
         if not isinstance(other, tuple):
