@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import numbers as _number_types
 
-from . import Tensor
+import numpy as np
+
+from . import Tensor, bfloat16, float16
 from .engine import context
 from .ops.promotion import c_name
 from .tensor.api.undefined import no_derivative
 from .tensor.core.graph import INFERENCE, Node, node_class, unversioned
-from .tensor.core.handle import edge, read, version
+from .tensor.core.handle import edge, meta, read, version
 from .tensor.core.hooks import retain_instead
 from .tensor.core.write import CopySlices, check_inplace, needs_grad, unasked
 
@@ -145,9 +148,18 @@ def _binary(name, inplace):
             made = [method(t, o if isinstance(o, Tensor) else t.new_tensor(o)) if isinstance(o, Tensor) or _wanted(t)
                     else clamp(t, o) for t, o in zip(self, others)]
         else:
+            if name == "mul" and inplace:
+                others = [_as_short(o, t) for t, o in zip(self, others)]
             made = [method(t, o, **kwargs) for t, o in zip(self, others)]
         return _named_in_place(made, name, others, listed) if inplace else _named(made, name, other, _wanted(self, other))
     return each
+
+
+def _as_short(number, t):
+    """A number as the half tensor `t` is multiplied in place by it in a list, other than alone: there it comes first in torch's
+    product, and so is rounded."""
+    half = not isinstance(number, Tensor) and isinstance(t, Tensor) and t.dtype in (bfloat16, float16)
+    return np.asarray(number, meta(t).dtype).item() if half and not isinstance(number, complex) else number
 
 
 def _overwritten(t, other, method, name, listed):
@@ -319,6 +331,9 @@ def _foreach_copy_(self, src, non_blocking=False):
 def _foreach_norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
     _lists("norm", ("self", self))
+    if ord in (math.inf, "inf") and not all([t.numel() for t in self]):
+        raise RuntimeError("_foreach_norm cannot compute the infinity norm on an empty tensor because the operation does not have an "
+                           "identity")
     return _named([t.norm(ord, dtype=dtype) for t in self], "norm", wanted=_wanted(self))
 
 

@@ -1,4 +1,6 @@
 """Which gradients hooks see, when they run, and how long they live. Expected values are torch 2.13's."""
+import contextlib
+
 import pytest
 
 import torchshim as torch
@@ -72,3 +74,21 @@ def test_hooks_see_the_gradients_of_all_tensors_of_a_list(asked):
     y.grad_fn.register_hook(lambda made, given: seen.extend([g.tolist() for g in made]))
     torch.autograd.grad(y.sum(), b) if asked else y.sum().backward()
     assert seen == [[1, 1], [1]]
+
+
+def test_a_node_whose_gradients_hooks_took_has_unpacked_what_it_saved():
+    for saved in (True, False):
+        x = torch.ones(2, 2, requires_grad=True)
+        y = x.log_softmax(1) if saved else x + 1
+        y.grad_fn.register_prehook(lambda grads: (None,))
+        y.sum().backward()
+        again = pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time")
+        with again if saved else contextlib.nullcontext():
+            y.sum().backward()
+    x = torch.ones(2, requires_grad=True) * 1
+    y = x.sin()
+    y.grad_fn.register_prehook(lambda grads: (None,))
+    with torch.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()

@@ -1,4 +1,6 @@
 """torch._foreach_*: what in-place forms return and refuse before they write, and the names of nodes (torch 2.13)."""
+import math
+
 import pytest
 
 import torchshim as torch
@@ -132,3 +134,26 @@ def test_what_lists_do_in_place_has_torchs_histories():
         ts = [x * 1 for x in lists()]
         f(ts, torch.tensor(2.0))
         assert ts[0].grad_fn.name() == name
+
+
+def test_half_tensors_of_a_list_are_multiplied_in_place_by_a_number_as_short():
+    x = torch.tensor([1., 3, 7, 11.], dtype=torch.bfloat16)
+    assert torch._foreach_mul([x], .9)[0].tolist() == [0.8984375, 2.703125, 6.3125, 9.875]
+    torch._foreach_mul_([x], .9)
+    assert x.tolist() == [0.8984375, 2.6875, 6.28125, 9.875]
+
+
+def test_norms_of_lists_refuse_integers_and_the_largest_of_nothing():
+    from torchshim.nn.utils import get_total_norm
+    for dtype, name in ((torch.bool, "Bool"), (torch.int32, "Int")):
+        for order in (1, 2, -1, 3):
+            with pytest.raises(RuntimeError, match=f"^linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name}"):
+                get_total_norm([torch.ones(2, dtype=dtype), torch.ones(2)], order)
+    nothing = [torch.ones(2), torch.ones(0)]
+    for call in (lambda: get_total_norm(nothing, math.inf), lambda: torch._foreach_norm(nothing, math.inf)):
+        with pytest.raises(RuntimeError, match="^_foreach_norm cannot compute the infinity norm on an empty tensor because"):
+            call()
+    for order, foreach in ((-1, None), (-math.inf, None), (math.inf, False)):
+        with pytest.raises(RuntimeError, match=f"^linalg.vector_norm cannot compute the {order} norm on an empty tensor because"):
+            get_total_norm(nothing, order, foreach=foreach)
+    assert get_total_norm(nothing, 0).item() == 1

@@ -72,3 +72,14 @@ def test_loading_a_state_makes_the_defaults_say_differentiable():
     assert "differentiable" not in opt.defaults
     opt.load_state_dict(opt.state_dict())
     assert opt.defaults["differentiable"] is False
+
+
+def test_the_epsilon_of_a_short_parameter_is_as_short():
+    q = torch.linspace(-1, 1, 5).bfloat16().requires_grad_()
+    opt = torch.optim.Adadelta([q], .5)
+    for k in range(3):
+        q.grad = torch.tensor([.1, -.3, .7, .2, .01]).bfloat16() * (k + 1)
+        opt.step()
+    assert q.tolist() == [-1.0, -0.494140625, -0.00604248046875, 0.494140625, 0.99609375]
+    assert opt.state[q]["acc_delta"].tolist() == [4.6193599700927734e-06, 4.649162292480469e-06, 4.6193599700927734e-06,
+                                                  4.6193599700927734e-06, 4.32133674621582e-06]

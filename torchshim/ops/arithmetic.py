@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.interpret import interpolated, quotients
 from ..engine.interpret.rules import Spec
 from ..engine.interpret.shared import shared
-from . import promotion as P
+from . import promotion as P, registers
 from .common import hypotenuse, is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
@@ -142,9 +142,20 @@ def check_sub(self, other, alpha):
     check_alpha(self, other, alpha)
 
 
+def in_steps(sign):
+    """`variant` of sums with a factor: of half numbers, which torch rounds between its steps."""
+    def variant(self, other, alpha, turned=False):
+        if alpha.__class__ is int:
+            return None
+        given = (self, other)
+        body = registers.summed([x for x in given if x not in NUMBERS], [x for x in given if x in NUMBERS], sign)
+        return body if body is None or not turned else registers.turned(body)
+    return variant
+
+
 @op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=unscaled("self", "other"), promote="arith",
     grad="AddBackward0", inplace="method",
-    scalar_left="alone", check=check_alpha, half_steps="complex")
+    scalar_left="alone", check=check_alpha, half_steps="complex", variant=in_steps(1))
 def add(self, other, alpha, half=None):
     """self + alpha * other."""
     if self.dtype == jnp.bool_:
@@ -154,7 +165,7 @@ def add(self, other, alpha, half=None):
 
 @op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=("self",), promote="arith", grad="SubBackward0",
     inplace="method",
-    scalar_left="alone", aliases=("subtract",), check=check_sub, half_steps="complex")
+    scalar_left="alone", aliases=("subtract",), check=check_sub, half_steps="complex", variant=in_steps(-1))
 def sub(self, other, alpha, half=None):
     """self - alpha * other."""
     return _less(self, other, alpha, half)
@@ -181,7 +192,7 @@ def check_rsub(self, other, alpha):
 
 @op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=unscaled("other"), promote="arith", grad=named(("Rsub", 0,
     1)), check=check_rsub,
-    method=False, out=False, half_steps="complex",
+    method=False, out=False, half_steps="complex", variant=lambda self, other, alpha: in_steps(-1)(other, self, alpha, True),
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas[::-1], inst.out.shape) if len(inst.in_metas) == 2 else
     elementwise_strides(inst.in_metas, inst.out.shape, True))
 def rsub(self, other, alpha, half=None):

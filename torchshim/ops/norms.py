@@ -116,10 +116,21 @@ def sgn(x):
     return direction(x, length(x))
 
 
-def vector_norm(x, p, dim, keepdim, dtype):
-    """Norm with torch's dtype rules and its refusals of empty dimensions."""
+def refuse_integers(x):
+    """torch's refusal of what has no norm."""
     if P.kind_of(x.dtype) < 2:
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {P.c_name(x.dtype)}")
+
+
+def nothing_to_compare(p):
+    """torch's error for a norm of this order of a tensor without elements."""
+    return RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on an empty tensor because the operation does not "
+                        "have an identity")
+
+
+def vector_norm(x, p, dim, keepdim, dtype):
+    """Norm with torch's dtype rules and its refusals of empty dimensions."""
+    refuse_integers(x)
     if dtype is not None:
         wanted = np.dtype(dtype)
         if P.kind_of(wanted) < 2:
@@ -135,8 +146,7 @@ def vector_norm(x, p, dim, keepdim, dtype):
     axes = wrap_dims(dim, x.ndim)
     if (p < 0 or p == math.inf) and not count(x.shape, axes):
         if dim is None or dim == ():
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on an empty tensor because the operation "
-                               "does not have an identity")
+            raise nothing_to_compare(p)
         a = next(told for a, told in zip(axes, dim if isinstance(dim, (tuple, list)) else (dim,)) if not x.shape[a])
         raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on the dimension {a}because this dimension is "
                            "empty and the operation does not have an identity")

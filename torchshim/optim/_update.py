@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_mode
 from ..engine import Instance, Operator, context, literal, meta_of, pool, record, writers
 from ..engine.compile.cost import weighed
+from ..ops import registers
 from ..ops.common import plus_product as _plus_product
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
@@ -44,7 +45,6 @@ def _stepwise(f):
 
 
 plus_product = functools.partial(_plus_product, in_memory=True)
-add = _stepwise(lambda x, y: x + y)
 mul = _stepwise(lambda x, y: x * y)
 div = _stepwise(lambda x, y: x / y)
 root = _stepwise(jnp.sqrt)
@@ -54,14 +54,18 @@ _from_start = _stepwise(lambda x, end, weight: plus_product(x, weight, end - x))
 _from_end = _stepwise(lambda x, end, weight: plus_product(end, weight - 1, end - x))
 
 
+def add(x, y):
+    """x + y; a number is as short as x."""
+    return (wide(x) + wide(y.astype(x.dtype))).astype(x.dtype)
+
+
 def add_scaled(x, y, alpha):
     """x + y * alpha. Short dtypes: of a short alpha; whole registers of 32 elements round once, the rest the product too, as torch's."""
     if x.dtype.itemsize > 2:
         return plus_product(x, alpha, y)
-    short, alpha = x.dtype, wide(jnp.asarray(alpha, x.dtype))
-    product = wide(y) * alpha
-    in_registers = (jnp.arange(x.size) < x.size // 32 * 32).reshape(x.shape)
-    return (wide(x) + jnp.where(in_registers, product, wide(product.astype(short)))).astype(short)
+    short = x.dtype
+    row = registers.in_registers(x.shape, tuple(range(x.ndim)))
+    return registers.product_added(wide(x), wide(y), wide(jnp.asarray(alpha, short)), short, row).astype(short)
 
 
 def downhill(p, g, weight_decay, flags):

@@ -11,10 +11,11 @@ import jax.numpy as jnp
 from ...autograd.grad_mode import grad_mode
 from ...engine import Instance, Operator, context, record, warn
 from ...ops.common import wide
+from ...ops.norms import nothing_to_compare, refuse_integers
 from ...ops.registry import SF as _F, T, op
 from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dispatch import apply
-from ...tensor.core.handle import read
+from ...tensor.core.handle import meta, read
 from ...tensor.core.tensor import Tensor
 from ...tensor.core.write import bump, write
 from ..parameter import Parameter
@@ -23,6 +24,8 @@ from ..parameter import Parameter
 @op("total_norm(Tensor[] tensors, str? kind, float p) -> Tensor", grad="LinalgVectorNormBackward0", function=False, method=False)
 def _total_norm(tensors, kind, p):
     """The norm of the tensors' norms. kind: "two", "inf", "-inf", or None for the norm of order p."""
+    for t in tensors:
+        refuse_integers(t)
     if kind == "two" and len({t.dtype for t in tensors}) == 1:           # all roots at once: a call of NumPy for each costs most of it
         squares = [jnp.sum(jnp.square(wide(t) if jnp.isrealobj(t) else jnp.abs(wide(t)))) for t in tensors]
         own = jnp.finfo(tensors[0].dtype).dtype
@@ -99,7 +102,16 @@ def _grads(parameters):
     return out
 
 
-def _norm(tensors, norm_type):
+def _norm(tensors, norm_type, foreach=None):
+    """The recorded norm; with the smallest or largest elements, or of a negative order, RuntimeError for a tensor that has none."""
+    if (norm_type < 0 or norm_type == math.inf) and any([not t.numel() for t in tensors]):
+        if norm_type == math.inf and foreach is not False:
+            from ..._foreach import _foreach_norm
+            _foreach_norm(tensors, norm_type)              # which refuses
+        for t in tensors:                      # the first that is refused says why
+            refuse_integers(meta(t))
+            if not t.numel():
+                raise nothing_to_compare(norm_type)
     kind = "two" if norm_type == 2 else "inf" if norm_type == math.inf else "-inf" if norm_type == -math.inf else None
     return apply(_total_norm, tensors, ((T,) * len(tensors), kind, _F), (float(norm_type),), "f")
 
@@ -115,7 +127,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
             return handle_torch_function(get_total_norm, tensors, tensors, norm_type, error_if_nonfinite, foreach)
     from ...autograd.grad_mode import no_grad
     with no_grad():
-        total = _norm(tensors, float(norm_type))
+        total = _norm(tensors, float(norm_type), foreach)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
                            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
@@ -144,7 +156,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     from ...autograd.grad_mode import no_grad
     grads = _grads(_listed(parameters))
     with no_grad():
-        total = get_total_norm(grads, norm_type, error_if_nonfinite)
+        total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
         if grads:
             _scale(grads, float(max_norm), total)
     return total
