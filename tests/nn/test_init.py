@@ -42,6 +42,23 @@ def test_default_parameters():
     assert nn.Embedding(2, 2, padding_idx=0).weight.tolist() == [[0.0, 0.0], [-2.1787893772125244, 0.5684312582015991]]
 
 
+@pytest.mark.parametrize("make", [lambda: nn.Linear(0, 3), lambda: nn.Conv1d(0, 3, 1), lambda: nn.Conv2d(0, 3, 3)])
+def test_a_bias_without_inputs_draws_its_numbers(make):
+    """A layer of no channels has a bias of zeros, and the layers made after it the numbers that torch gives them."""
+    torch.manual_seed(0)
+    assert make().bias.abs().tolist() == [0, 0, 0]
+    assert torch.rand(1).tolist() == [0.13203048706054688]
+
+
+def test_a_convolution_in_another_memory_format_starts_as_one_in_the_usual():
+    torch.manual_seed(0)
+    usual = nn.Conv2d(3, 4, 3)
+    other = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+    torch.manual_seed(0)
+    other.reset_parameters()
+    assert other.weight.stride() == (27, 1, 9, 3) and torch.equal(other.weight, usual.weight) and torch.equal(other.bias, usual.bias)
+
+
 def test_errors():
     with pytest.raises(ValueError, match="fewer than 2 dimensions"):
         nn.init.xavier_uniform_(torch.empty(3))

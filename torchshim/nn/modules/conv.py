@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import math
 
-from ...tensor.api.creation import empty
+from ...autograd.grad_mode import no_grad
+from ...tensor.api.creation import empty, empty_like
+from ...tensor.core.memory_format import contiguous_format
 from .. import functional as F, init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
@@ -60,12 +62,15 @@ class _ConvNd(Module):
         return widths
 
     def reset_parameters(self):
-        """U(±1/sqrt(fan in)) for weight and bias."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in != 0:
-                bound = 1 / math.sqrt(fan_in)
+        """U(±1/sqrt(fan in)) for weight and bias; the weight's numbers do not depend on its memory format."""
+        with no_grad():
+            weight = self.weight if self.weight.is_contiguous() else empty_like(self.weight, memory_format=contiguous_format)
+            init.kaiming_uniform_(weight, a=math.sqrt(5))
+            if weight is not self.weight:
+                self.weight.copy_(weight)
+            if self.bias is not None:
+                fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+                bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0  # with no channels the bias draws its numbers all the same
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self):
