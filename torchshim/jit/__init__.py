@@ -199,7 +199,9 @@ def isinstance(obj, target_type):
 
 
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
-    """The module itself. RuntimeError for one that was not scripted, and while it is training."""
+    """A module whose tensors are constants, with the attributes `preserved_attrs` only. RuntimeError for one that was not scripted, and
+    while it is training."""
+    from ._script import frozen_module
     _deprecated("freeze")
     if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
@@ -207,16 +209,16 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     if mod.training:
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before "
                            "freezing.")
-    return mod
+    return frozen_module(mod, preserved_attrs or ())
 
 
 def optimize_for_inference(mod, other_methods=None):
-    """The module itself, in eval mode. RuntimeError for one that was not scripted."""
+    """The module frozen, if it is not. RuntimeError for one that was not scripted."""
     _deprecated("optimize_for_inference")
     if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError("optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to "
                            "script your 'nn.Module'.")
-    return freeze(mod.eval(), other_methods)
+    return freeze(mod.eval(), other_methods) if hasattr(mod, "training") else mod
 
 
 def save(m, f, _extra_files=None):

@@ -11,7 +11,7 @@ import types
 import typing
 
 from ..dropin import missing_attribute as _missing_attribute
-from ..nn import Module
+from ..nn import Module, Parameter
 from ..nn.modules.module import NoTorchScript, scripted
 
 TORCHSCRIPT = {"code", "code_with_constants", "graph", "graph_for", "inlined_graph", "_c"}
@@ -173,6 +173,61 @@ for _name in ("get_submodule set_submodule get_parameter get_buffer ipu xpu mtia
     setattr(RecursiveScriptModule, _name, _refused(_name))
 
 
+class Frozen(RecursiveScriptModule):
+    """What `freeze` makes of a module: its tensors are constants, and of its attributes only those to be kept (`_ts_keeps`) are there."""
+
+    def __init__(self, code):
+        super().__init__(code)
+        for table in ("_parameters", "_buffers", "_modules"):
+            self.__dict__[table] = {}
+        self._show()
+
+    def _show(self):
+        code = self._code
+        for name in code._ts_keeps:
+            for table in ("_parameters", "_buffers"):
+                if name in code.__dict__[table]:
+                    self.__dict__[table][name] = code.__dict__[table][name]
+            if name in code._modules:
+                m = code._modules[name]
+                self._modules[name] = m if isinstance(m, ScriptModule) else RecursiveScriptModule(m)
+
+    def __getattr__(self, name):
+        if name in TORCHSCRIPT or name in self._code._ts_keeps:
+            return super().__getattr__(name)
+        raise AttributeError(f"'RecursiveScriptModule' object has no attribute '{name}'", name=name, obj=self)
+
+    def __setattr__(self, name, value):
+        if name == "training":                 # which the code does not ask any more
+            object.__setattr__(self, name, value)
+            return
+        super().__setattr__(name, value)
+        self._show()
+
+    @property
+    def original_name(self):
+        """The name of the class that was scripted or traced."""
+        return self._code.original_name if isinstance(self._code, ScriptModule) else type(self._code).__name__
+
+
+Frozen.__name__ = "RecursiveScriptModule"
+
+
+def frozen_module(module, keeps):
+    """A scripted or traced module, frozen; the memory of its tensors is shared. RuntimeError for a name to keep that it has not."""
+    for name in keeps:
+        if not hasattr(module, name):
+            raise RuntimeError(f"Unknown name: {name}")
+    kept = [getattr(module, name) for name in keeps]
+    kept = {id(t) for x in kept for t in ((*x.parameters(), *x.buffers()) if isinstance(x, Module) else (x,))}
+    code = module._code if isinstance(module, Standing) else module
+    memo = {id(t): t if id(t) in kept else Parameter(t, False) if isinstance(t, Parameter) else t.detach()
+            for t in (*code.parameters(), *code.buffers())}
+    code = copy.deepcopy(code, memo)
+    code.__dict__["_ts_keeps"] = tuple(keeps)
+    return _noted(Frozen(code))
+
+
 def _noted(made):
     scripted.add(made)
     return made
@@ -207,6 +262,8 @@ def _copied(module):
 
 def scripted_module(module, cls=RecursiveScriptModule):
     """The module as `script` (or with another class `trace`) gives it."""
+    if "_ts_keeps" in module.__dict__:         # read from a file of a frozen one
+        return _noted(Frozen(module))
     return module if isinstance(module, ScriptModule) else _noted(cls(_copied(module)))
 
 
