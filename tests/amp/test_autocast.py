@@ -129,3 +129,15 @@ def test_tangents_are_pushed_under_autocast():
         std, product = [torch.autograd.forward_ad.unpack_dual(y).tangent for y in (dual.std(), dual @ dual)]
     assert std.dtype is torch.float32 and abs(std) < 1e-6
     assert product.dtype is torch.bfloat16 and product.tolist() == [[3, 5], [7, 9]]
+
+
+def test_covariances_multiply_in_the_short_type():
+    x, w = torch.tensor([[1., 2, 3.3], [4, 1, 7.1]], requires_grad=True), torch.tensor([1., 2, 3])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for made, expected in ((x.cov(), [[1.3359375, 2.015625], [2.015625, 9.3125]]), (x[0].cov(), 1.3359375),
+                               (x.corrcoef(), [[1.0, 0.5703125], [0.5703125, 1.0]]),
+                               (x.cov(aweights=w), [[1.2734375, 2.859375], [2.859375, 12.25]]),
+                               (x.long().cov(), [[1.0, 1.5], [1.5, 9.0]])):
+            assert made.dtype is torch.bfloat16 and made.tolist() == expected
+        assert x.double().cov().dtype is torch.float64
+        assert x.cov().grad_fn.name() == "SqueezeBackward0"

@@ -12,7 +12,7 @@ import types
 from .. import bfloat16, float16, float32, promote_types
 from ..engine import context
 from ..nn.functional import attention as _attention, ctc as _ctc, distances as _distances, linear as _linear, pooling as _pooling
-from ..ops.registry import OPS
+from ..ops.registry import OPS, T
 from ..tensor.core import dispatch
 from ..tensor.core.handle import TensorBase, meta
 
@@ -116,16 +116,21 @@ def cast(what, tensors, layout=()):
 
 
 # -- the exchange of code ----------------------------------------------------------------------------------------------------------
+def _some(form, op, tensors, layout):
+    made = _composed(op, tensors, layout)
+    return plain[form](op, *cast(op, tensors, layout), layout) if made is None else made
+
+
 def _apply1(op, a, layout):
-    return plain["apply1"](op, *cast(op, (a,)), layout)
+    return _some("apply1", op, (a,), layout)
 
 
 def _apply2(op, a, b, layout):
-    return plain["apply2"](op, *cast(op, (a, b)), layout)
+    return _some("apply2", op, (a, b), layout)
 
 
 def _apply3(op, a, b, c, layout):
-    return plain["apply3"](op, *cast(op, (a, b, c), layout), layout)
+    return _some("apply3", op, (a, b, c), layout)
 
 
 def _apply_number(op, a, x, layout, kind):
@@ -149,15 +154,46 @@ def _lstm_cell(x, h, c, *weights):
     return f.sigmoid() * c + i.sigmoid() * g.tanh(), o.sigmoid()
 
 
+def _cov(x, correction, fweights, aweights):
+    x = x if x.ndim == 2 else x.reshape(1, -1)
+    w = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    total = x.shape[1] if w is None else w.sum()
+    mean = (x if w is None else x * w).sum(1) / total
+    norm = total - correction * (1 if w is None or aweights is None or not correction else (w * aweights).sum() / total)
+    x = x - mean.unsqueeze(1)
+    norm = max(norm, 0) if w is None else norm.clamp(min=0)
+    return (x.mm((x if w is None else x * w).mT.conj()) / norm).squeeze()
+
+
+def _corrcoef(x):
+    c = x.cov()
+    if not c.ndim:
+        return c / c
+    dev = c.diag().sqrt()
+    return (c / dev[:, None] / dev).clip(-1, 1)
+
+
 #: Operators that are several in torch, of which autocast on the CPU shortens the products.
-_COMPOSED = {"gru_cell": _gru_cell, "lstm_cell_state": _lstm_cell}
+_COMPOSED = {"gru_cell": _gru_cell, "lstm_cell_state": _lstm_cell, "cov": _cov, "corrcoef": _corrcoef}
+
+
+def _composed(op, tensors, layout):
+    """What the operators that this one is in torch give, or None: where it is none of those, or not shortened."""
+    f = _COMPOSED.get(getattr(op, "full_name", None))
+    if f is None or not state.enabled["cpu"] or tensors[0].device.type != "cpu":
+        return None
+    if op.name in ("cov", "corrcoef"):
+        plain["apply"](op, tensors, layout)    # for what it refuses
+        if meta(tensors[0]).dtype.name in ("float64", "complex64", "complex128"):
+            return None
+    given = iter(tensors)
+    return f(*[next(given) if part is T else part for part in layout])
 
 
 def _apply(op, tensors, layout, nums=(), kinds=""):
-    composed = _COMPOSED.get(getattr(op, "full_name", None))
-    if composed is not None and state.enabled["cpu"] and tensors[0].device.type == "cpu":
-        given = iter(tensors)
-        return composed(*[None if part is None else next(given) for part in layout])
+    made = _composed(op, tensors, layout)
+    if made is not None:
+        return made
     return plain["apply"](op, cast(op, tensors, layout), layout, nums, kinds)
 
 

@@ -29,6 +29,8 @@ def check_clamp(self, min, max):
     if self.dtype == np.bool_ and all([getattr(bound, "dtype", None) == np.bool_ for bound in (min, max)]):
         raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     _refuse_truths("clamp_min_scalar_cpu" if max is None else "clamp_max_scalar_cpu" if min is None else "clamp_scalar_cpu", self, min, max)
+    if hasattr(min, "dtype") and hasattr(max, "dtype") and P.kind_of(common_of((self, min, max))) == 3:
+        raise NotImplementedError(f'"clamp_cpu" not implemented for \'{P.c_name(common_of((self, min, max)))}\'')
     for bound, kernel in ((min, "maximum_cpu"), (max, "minimum_cpu")):
         if bound is SC:
             raise RuntimeError("value cannot be converted to type double without overflow")

@@ -202,10 +202,17 @@ def _check_sizes(inputs, shapes):
             raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
                                f"({len(shape)}) for operand {k}")
         before = text.index(".") if "." in text else len(text)
-        labels = list(text[:before]) + [None] * (len(shape) - named) + list(text[before + 1:])
+        covered = len(shape) - named
+        labels = list(text[:before]) + [None] * covered + list(text[before + 1:])
         here = {}
-        for c, n in zip(labels, shape):
+        for at, (c, n) in enumerate(zip(labels, shape)):
             if c is None:
+                c = before + covered - at      # counted from the last dimension that an ellipsis covers
+                if seen.get(c, 1) == 1:
+                    seen[c] = n
+                elif n not in (1, seen[c]):
+                    raise RuntimeError(f"einsum(): dimension {at} covered by ellipsis in operand {k}has size {n} which does not broadcast "
+                                       f"with previously seen ellipsis with size {seen[c]} for the respective dimension")
                 continue
             if here.setdefault(c, n) != n:
                 raise RuntimeError(f"einsum(): subscript {c} is repeated for operand {k} but the sizes don't match, {n} != {here[c]}")

@@ -313,16 +313,16 @@ def _spread_on_host(name, given):
 
 def declare_spread(name, grad, compute, returns="Tensor", **options):
     """The three overloads of var and its kin: compute(self, dim, correction, keepdim)."""
-    few = few_degrees(name)
+    few, single = few_degrees(name), returns == "Tensor"
 
     @op(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {returns}", grad=grad,
         precheck=lambda self, dim, unbiased, keepdim: few(self, dim, int(unbiased)),
-        host=_spread_on_host(name, lambda layout: layout[1:3]), **options)
+        host=_spread_on_host(name, lambda layout: layout[1:3]), out=single, **options)
     def along_dims(self, dim, unbiased, keepdim):
         return compute(self, dim, int(unbiased), keepdim)
 
     with_correction = op(f"{name}.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> {returns}",
-                         grad=grad, precheck=few, host=_spread_on_host(name, lambda layout: layout[1:3]), **options)(compute)
+                         grad=grad, precheck=few, host=_spread_on_host(name, lambda layout: layout[1:3]), out=single, **options)(compute)
 
     @op(f"{name}(Tensor self, bool unbiased=True) -> {returns}", grad=grad,
         precheck=lambda self, unbiased: few(self, None, int(unbiased)), out=False,

@@ -38,7 +38,7 @@ def _row(metas, shape, number):
     rows = [[0 if i < 0 or m.shape[i] == 1 else m.strides[i] for i in range(m.ndim - len(shape), m.ndim)]
             for m in metas]
     made = elementwise_strides(metas, shape, number) or meta_of(shape, metas[0].dtype, metas[0].device).strides
-    rows, found = [made, *rows], []
+    rows, found, before, size = [made, *rows], [], (), 1
     for d in sorted([d for d in range(len(shape)) if shape[d] != 1], key=lambda d: made[d]):
         steps = [r[d] for r in rows]
         if not found and (set(steps) - {0, 1} or steps[0] != 1 or steps.count(0) > 1 - number):

@@ -358,8 +358,6 @@ def pdist(self, p):
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")
     if not is_float(self):
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if self.dtype not in (P.float32, P.float64):
-        raise NotImplementedError(f"\"pdist\" not implemented for '{P.c_name(self.dtype)}'")
     if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     n = self.shape[0]
@@ -367,6 +365,8 @@ def pdist(self, p):
         return jnp.zeros(0, self.dtype)
     if not self.shape[1]:
         return jnp.zeros(n * (n - 1) // 2, self.dtype)
+    if self.dtype not in (P.float32, P.float64):
+        raise NotImplementedError(f"\"pdist\" not implemented for '{P.c_name(self.dtype)}'")
     x = wide(self)
     # the place k of pair (i, j) is i * (2 * n - i - 1) / 2 + j - i - 1: solved for i, then put right where the root was rounded
     k = jnp.arange(n * (n - 1) // 2)

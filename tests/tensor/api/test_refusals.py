@@ -44,6 +44,20 @@ REFUSED = [
     (lambda: torch.ones(2).clamp(1j, 2), RuntimeError, "value cannot be converted to type double without overflow"),
     (lambda: torch.ones(2).clamp(torch.tensor(1j)), NotImplementedError, "\"maximum_cpu\" not implemented for 'ComplexFloat'"),
     (lambda: torch.ones(2).clamp_min(1j), NotImplementedError, "clamp is not supported for complex types"),
+    (lambda: torch.ones(2).clamp(torch.tensor(1), torch.tensor(1j)), NotImplementedError,
+     "\"clamp_cpu\" not implemented for 'ComplexFloat'"),
+    (lambda: torch.tensor(1.).unbind(-2), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got -2)"),
+    (lambda: torch.ones(2).map_(torch.ones(2) > 0, max), TypeError, "map_: expected torch.FloatTensor for 'other' (got CPUBoolType)"),
+    (lambda: torch.ones(2).map2_(torch.ones(2), 1, max), TypeError, "map2_(): argument 'y' (position 2) must be Tensor, not int"),
+    (lambda: torch.einsum("...i,...i->...", torch.ones(2, 3), torch.ones(3, 3)), RuntimeError, "einsum(): dimension 0 covered by ellipsis "
+     "in operand 1has size 3 which does not broadcast with previously seen ellipsis with size 2 for the respective dimension"),
+    (lambda: torch.linalg.cond(torch.ones(0, 2, 3), "fro"), RuntimeError,
+     "linalg.cond(ord=fro): A must be batches of square matrices, but they are 2 by 3 matrices"),
+    (lambda: torch.linalg.tensorsolve(torch.ones(2, 2), torch.ones(3)), RuntimeError, "Expected self to satisfy the requirement "
+     "prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got 2 != 3"),
+    (lambda: torch.linalg.tensorsolve(torch.ones(2, 2), torch.ones(1, 1)), RuntimeError, "shape '[1, 1]' is invalid for input of size 4"),
+    (lambda: torch.nn.functional.conv1d(torch.ones(1, 1, 3), torch.ones(1, 1, 1, 2)), RuntimeError, "Expected 4-dimensional input for "
+     "4-dimensional weight [1, 1, 1, 2], but got 3-dimensional input of size [1, 1, 3] instead"),
     (lambda: torch.isin(torch.tensor([True]), True), RuntimeError, "Unsupported input type encountered for isin(): Bool"),
     (lambda: torch.isin(torch.ones(1), torch.tensor([1j])), RuntimeError, "Unsupported input type encountered for isin(): ComplexFloat"),
     (lambda: INT // 256, RuntimeError, "ZeroDivisionError"),
@@ -160,3 +174,10 @@ def test_the_memory_format_reaches_the_copy():
     assert x.cpu(memory_format=torch.channels_last).stride() == (18, 1, 6, 2)
     assert x.type(torch.float64, memory_format=torch.channels_last).stride() == (18, 1, 6, 2)
     assert torch.ones(2, 2).contiguous(memory_format=torch.preserve_format).stride() == (2, 1)
+
+
+def test_what_is_computed_of_nothing_asks_no_kernel():
+    assert torch.linalg.cond(torch.ones(0, 2, 2).long(), -2).dtype is torch.int64
+    assert torch.pdist(torch.ones(1, 3).half()).shape == (0,) and torch.pdist(torch.ones(3, 0).half()).tolist() == [0, 0, 0]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'out'|invalid combination of arguments"):
+        torch.var_mean(torch.ones(2), 0, out=torch.ones(2))

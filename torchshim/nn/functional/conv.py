@@ -59,7 +59,9 @@ def _convolve(name, dims, input, weight, bias, stride, padding, dilation, transp
     input = _batched(name, dims, input)
     if weight._ts_meta.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
-    stride, padding, dilation, output_padding = [numbers(v, dims) for v in (stride, padding, dilation, output_padding)]
+    many = weight._ts_meta.ndim - 2 if dims == 1 else 1        # torch makes as many of a list of one number as the weight wants
+    lists = [numbers(v, dims) for v in (stride, padding, dilation, output_padding)]
+    stride, padding, dilation, output_padding = [v * many if len(v) == 1 else v for v in lists]
     layout = (T, T, None if bias is None else T, stride, padding, dilation, transposed, output_padding, groups.__index__())
     y = apply(ops.convolution, (input, weight) if bias is None else (input, weight, bias), layout)
     return y.squeeze(0) if n == dims + 1 else y
@@ -69,6 +71,8 @@ def _forward(name, dims, input, weight, bias, stride, padding, dilation, groups)
     if padding.__class__ is str:
         if padding == "same":
             whole = _batched(name, dims, input)._ts_meta
+            if weight.dim() < 3:
+                raise RuntimeError("weight should have at least three dimensions")
             if any(s != 1 for s in numbers(stride, dims)):
                 raise RuntimeError("padding='same' is not supported for strided convolutions")
             if weight.dim() != dims + 2:

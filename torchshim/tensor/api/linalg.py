@@ -422,10 +422,11 @@ def tensorsolve(input, other, dims=None):
     if dims is not None:
         ndim = input.ndim
         moved = [wrap_dim(d, ndim) for d in dims]
-        input = input.permute([d for d in range(ndim) if d not in moved] + moved)
-    k = other.ndim
-    shape = input.shape[k:]
-    rows, columns = math.prod(input.shape[:k]), math.prod(shape)
+        input = input.permute([d for d in range(ndim) if d not in moved] + moved) if ndim else input
+    if other.ndim > input.ndim:
+        raise RuntimeError("cannot create std::vector larger than max_size()")
+    shape = input.shape[other.ndim:]
+    rows, columns = other.numel(), math.prod(shape)
     if rows != columns:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
                            f"got {columns} != {rows}")

@@ -94,16 +94,17 @@ def cond(input, p=None):
     order = number_of(p)
     if order not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {shown_order(p)}")
-    if order in (None, 2, -2):
-        values = svdvals(input)
-        if not input.numel():
-            return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
-        first, last = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
-        return (first / last if order != -2 else last / first).squeeze(-1)
+    if isinstance(order, str):
+        C.square(f"linalg.cond(ord={order})", input)
     if not input.numel():
         return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
+    if order in (None, 2, -2):
+        values = svdvals(input)
+        first, last = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
+        return (first / last if order != -2 else last / first).squeeze(-1)
     C.square(f"linalg.cond(ord={order})", input)
     if order == "nuc":
+        C.inexact("linalg.svd", input._ts_meta)
         C.kernel("linalg_svd_cpu", input._ts_meta)
     inverse, info = inv_ex(input)
     made = matrix_norm(input, order) * matrix_norm(inverse, order)

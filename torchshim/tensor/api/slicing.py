@@ -204,9 +204,9 @@ def _apart(pieces, name):
 def unbind(input, dim=0, *, axis=None):
     """All indices of a dimension."""
     m = meta(input)
+    d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim, input)
     if not m.ndim:
         raise refusal(input, no_dimension(input, IndexError("Dimension specified as 0 but tensor has no dimensions")))
-    d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim, input)
     at, stride = offset_of(input), m.strides[d]
     if not m.shape[d]:
         edge(input)                            # a view that lost its history says so

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import builtins
 
+from ...ops.promotion import c_name
+from ..core.handle import meta
 from .bind import FUNCTIONS, function
+from .reduction import need_tensor
 
 
 def _wants(layout, *names):
@@ -218,7 +221,15 @@ def _elements(t, results):
     return t.new_tensor(results, dtype=t.dtype).reshape(t.shape)
 
 
+def _kind(t):
+    """What torch's oldest errors call a tensor of the CPU."""
+    d = meta(t).dtype
+    return t.type() if d.kind in "iuf" and d.name != "bfloat16" else f"CPU{c_name(d)}Type"
+
+
 def _mapped(name, self, others, callable):
+    for k, (t, which) in enumerate(zip(others, ("other",) if len(others) == 1 else ("x", "y"))):
+        need_tensor(name, t, which, k + 1)
     if not builtins.callable(callable):
         raise TypeError(f"'{type(callable).__name__}' object is not callable")
     for t in (self, *others):
@@ -228,15 +239,15 @@ def _mapped(name, self, others, callable):
         raise TypeError(f"{name} is only implemented on CPU tensors")
     for t, which in zip(others, ("'other'",) if len(others) == 1 else ("argument 'x'", "argument 'y'")):
         if t.dtype is not self.dtype:
-            raise TypeError(f"{name}: expected {self.type()} for {which} (got {t.type()})")
+            raise TypeError(f"{name}: expected {_kind(self)} for {which} (got {_kind(t)})")
     rows = [t.expand(self.shape).flatten().tolist() for t in (self, *others)]
     return _replaced(self, [callable(*x) for x in zip(*rows)])
 
 
 @function(torch=False)
-def map_(self, tensor, callable):
-    """Replace each element by callable(element, element of `tensor`), in Python; for small tensors on the CPU."""
-    return _mapped("map_", self, (tensor,), callable)
+def map_(self, other, callable):
+    """Replace each element by callable(element, element of `other`), in Python; for small tensors on the CPU."""
+    return _mapped("map_", self, (other,), callable)
 
 
 @function(torch=False)
