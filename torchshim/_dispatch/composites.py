@@ -7,7 +7,7 @@ import torchshim as torch
 from .. import Tensor
 from ..nn import functional as F
 from ..nn.functional.toplevel import native_dropout
-from . import assertions, linear_kernels
+from . import assertions, functional_kernels, linear_kernels
 
 _REDUCTIONS = ("none", "mean", "sum")
 _MODES = ("bilinear", "nearest", "bicubic")
@@ -93,7 +93,7 @@ def _to(self, *args, **named):
 
 
 KERNELS = {
-    **assertions.KERNELS, **linear_kernels.KERNELS,
+    **assertions.KERNELS, **functional_kernels.KERNELS, **linear_kernels.KERNELS,
     "layer_norm": lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True: F.layer_norm(
         input, tuple(normalized_shape), weight, bias, eps),
     "group_norm": lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True: F.group_norm(

@@ -132,9 +132,10 @@ def _transform(inverse):
         x = _sized(input, d, n)
         if x.is_complex():
             return do("_fft_c2c", x, [d], (_BACK if inverse else _FORWARD)[norm], not inverse)
-        if inverse or not x.is_floating_point():
-            raise NotImplementedError("torchshim: the inverse Fourier transform of real numbers under __torch_dispatch__")
-        return do("_fft_r2c", x, [d], _FORWARD[norm], False)
+        if not x.is_floating_point():
+            raise NotImplementedError("torchshim: the Fourier transform of integers under __torch_dispatch__")
+        made = do("_fft_r2c", x, [d], (_BACK if inverse else _FORWARD)[norm], False)
+        return do("_conj", made) if inverse else made
     return fft
 
 
@@ -152,6 +153,14 @@ def _irfft(input, n=None, dim=-1, norm=None):
     d = dim % input.ndim
     last = 2 * (input.shape[d] - 1) if n is None else n
     return do("_fft_c2r", _sized(input, d, None if n is None else n // 2 + 1), [d], _BACK[norm], last)
+
+
+@rule("fft_hfft")
+def _hfft(input, n=None, dim=-1, norm=None):
+    d = dim % input.ndim
+    last = 2 * (input.shape[d] - 1) if n is None else n
+    turned = do("clone", do("_conj", input))
+    return do("_fft_c2r", _sized(turned, d, None if n is None else n // 2 + 1), [d], _FORWARD[norm], last)
 
 
 def _all_dims(x, dim):
@@ -243,15 +252,6 @@ def _avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, cou
 @rule("adaptive_avg_pool1d")
 def _adaptive_avg_pool1d(input, output_size):
     return do("squeeze.dim", RULES["adaptive_avg_pool2d"](do("unsqueeze", input, -2), [1, *_each(output_size, 1)]), -2)
-
-
-@rule("instance_norm")
-def _instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
-    if any([t is not None for t in (running_mean, running_var, weight, bias)]) or not use_input_stats:
-        raise NotImplementedError("torchshim: instance_norm with weights or running statistics under __torch_dispatch__")
-    n, c = input.shape[:2]
-    made = RULES["batch_norm"](reshape(input, [1, n * c, *input.shape[2:]]), None, None, None, None, True, momentum, eps)
-    return do("view", made, list(input.shape))
 
 
 # -- results that are put somewhere --------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ PLAIN = frozenset("""size stride dim ndimension numel nelement is_contiguous ele
     is_floating_point is_signed get_device requires_grad_ backward register_hook register_post_accumulate_grad_hook retain_grad __len__
     __repr__ __str__ __format__ __hash__ __reduce_ex__ __deepcopy__ untyped_storage storage _typed_storage is_shared is_same_size
     is_inference is_pinned is_set_to __dir__ is_tensor result_type can_cast promote_types is_storage broadcast_shapes typename as_subclass
-    is_conj is_neg has_names is_distributed is_coalesced _is_view autograd.grad dense_dim sparse_dim broadcast_tensors get_default_device
+    is_conj is_neg has_names is_distributed is_coalesced _is_view autograd.grad dense_dim sparse_dim get_default_device
     set_default_device get_default_dtype set_printoptions get_rng_state set_rng_state manual_seed seed""".split())
 _ALIASES = dict(pair.split("=") for pair in """__add__=add __radd__=add __iadd__=add_ __sub__=sub __isub__=sub_ __mul__=mul __rmul__=mul
     __imul__=mul_ __truediv__=div __itruediv__=div_ __rsub__=rsub __pow__=pow __ipow__=pow_ __neg__=neg __abs__=abs __invert__=bitwise_not
@@ -42,8 +42,9 @@ OF_NN = frozenset("""relu relu_ relu6 relu6_ gelu silu silu_ mish mish_ leaky_re
     hardsigmoid_ selu selu_ celu celu_ glu threshold threshold_ hardshrink softshrink prelu tanh sigmoid linear conv1d conv2d conv3d
     conv_transpose1d conv_transpose2d conv_transpose3d pad pixel_shuffle pixel_unshuffle channel_shuffle one_hot bilinear
     scaled_dot_product_attention cosine_similarity pairwise_distance pdist logsigmoid hardtanh_ elu_""".split())
-_FACTORIES = frozenset("zeros ones empty full arange linspace eye rand randn randint randperm normal empty_strided fft_fftfreq "
-                       "fft_rfftfreq".split())
+_FACTORIES = frozenset("zeros ones empty full arange linspace logspace eye rand randn randint randperm normal empty_strided fft_fftfreq "
+                       "fft_rfftfreq tril_indices triu_indices hann_window hamming_window bartlett_window blackman_window "
+                       "kaiser_window".split())
 _LIKE = frozenset("""zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full
     new_empty_strided""".split())
 
@@ -69,7 +70,7 @@ def run(asking, args, kwargs):
     kwargs = {k: x for k, x in kwargs.items() if k not in ("out", "_stacklevel")}
     if key != "dropout" and kwargs.pop("inplace", False):
         key += "_"
-    rule = RULES.get(key)
+    rule = of_nn and RULES.get("nn." + key) or RULES.get(key)
     if rule is not None:
         made = rule(*args, **kwargs)
         if made is not NotImplemented:
@@ -118,10 +119,10 @@ def _unseen_property(asking, args):
     return NotImplemented
 
 
-def rule(*names):
-    """A decorator: what functions of these names do."""
+def rule(*names, of_nn=False):
+    """A decorator: what functions of these names do; of_nn: those of nn.functional, where others of the name have other arguments."""
     def keep(f):
-        RULES.update({name: f for name in names or (f.__name__.lstrip("_"),)})
+        RULES.update({"nn." * of_nn + name: f for name in names or (f.__name__.lstrip("_"),)})
         return f
     return keep
 
@@ -289,6 +290,8 @@ def _meshgrid(*tensors, indexing="ij"):
     if indexing != "ij":
         return NotImplemented
     ts = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    if any([t.dtype is not ts[0].dtype for t in ts]):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     shape = [t.numel() for t in ts]
     wide = [[-1 if k == j else 1 for j in range(len(ts))] for k in range(len(ts))]
     return tuple([do("expand", do("view", t, p), shape) for t, p in zip(ts, wide)])
@@ -353,20 +356,28 @@ def _matmul(input, other):
         return do("mv", a, b)
     if a.ndim == 1 and b.ndim == 2:
         made = do("mm", do("unsqueeze", a, 0), b)
-        return do("squeeze_.dim", made, 0) if not made.requires_grad else do("squeeze.dim", made, 0)
+        return do("squeeze_.dim", made, 0)
     if a.ndim == b.ndim == 2:
         return do("mm", a, b)
     if a.ndim >= 3 and b.ndim <= 2:
-        folded = reshape(a, [math.prod(a.shape[:-1]), a.shape[-1]])
-        made = do("mm", folded, b) if b.ndim == 2 else do("mv", folded, b)
-        return do("_unsafe_view", made, [*a.shape[:-1], *b.shape[1:]])
-    if a.ndim < 3 or b.ndim < 3:
-        raise NotImplementedError("torchshim: matmul of a vector or a matrix and a batch under __torch_dispatch__")
+        return _folded(a, b)
+    if a.ndim < 3:
+        turned = do("transpose.int", b, -2, -1)
+        lies = all([turned.stride(k) == turned.stride(k + 1) * turned.shape[k + 1] for k in range(turned.ndim - 2)])
+        if a.requires_grad or a.ndim == 1 and (lies or not b.numel()):
+            made = _folded(do("transpose.int", b, -2, -1), do("t", a) if a.ndim == 2 else a)
+            return RULES["contiguous"](do("transpose.int", made, -2, -1)) if a.ndim == 2 else made
     batch = list(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
-    n = math.prod(batch)
-    left = reshape(do("expand", a, [*batch, *a.shape[-2:]]), [n, *a.shape[-2:]])
+    n, rows = math.prod(batch), list(a.shape[-2:]) if a.ndim > 1 else [1, a.shape[0]]
+    left = reshape(do("expand", a, [*batch, *rows]), [n, *rows])
     right = reshape(do("expand", b, [*batch, *b.shape[-2:]]), [n, *b.shape[-2:]])
-    return do("_unsafe_view", do("bmm", left, right), [*batch, a.shape[-2], b.shape[-1]])
+    return do("_unsafe_view", do("bmm", left, right), [*batch, *a.shape[-2:-1], b.shape[-1]])
+
+
+def _folded(a, b):
+    """The product of a stack, as one matrix, and a matrix or a vector."""
+    folded = reshape(a, [math.prod(a.shape[:-1]), a.shape[-1]])
+    return do("_unsafe_view", do("mm" if b.ndim == 2 else "mv", folded, b), [*a.shape[:-1], *b.shape[1:]])
 
 
 @rule("linear")

@@ -4,10 +4,12 @@ A formula gets the call: its arguments by name, `g` the cotangent (`gs`: of seve
 """
 from __future__ import annotations
 
+import dis
 import math
+import types
 
 from ..engine import context
-from .python import do
+from .python import do, tensors_in
 
 FORMULAS: dict = {}
 
@@ -30,9 +32,15 @@ class Formula:
 
     def __init__(self, node, joint, only, shapes, each):
         self.node, self.each, self.joint, self.only = node, each, joint, only
-        used = {n for f in [*each.values(), joint] if f is not None for n in _names(f.__code__)}
+        self.of = {name: {*_names(f.__code__, f.__globals__)} for name, f in (*each.items(), (None, joint)) if f is not None}
+        used = {n for names in self.of.values() for n in names}
         self.result, self.reads = "y" in used, used - {"y", "g", "gs", "needs", "results"} - shapes
         self.saves, self.first = "results" in used, ()               # first: the results with a history that it reads, in torch's order
+
+    def asked(self, call):
+        """The arguments whose elements the gradients that are needed of a call ask for."""
+        return {n for name, names in self.of.items() for n in names & self.reads
+                if name is None or any([t.requires_grad for t in tensors_in([getattr(call, name)])])}
 
     def outputs(self, n):
         """The numbers of the results that have a history."""
@@ -46,11 +54,24 @@ class Formula:
         return {name: self.each[name](call) for name in sorted(self.each) if call.needs.get(name)}
 
 
-def _names(code):
-    yield from code.co_names
+#: What asks a tensor for no elements.
+_OF_SHAPE = frozenset("shape ndim dtype layout device numel stride is_complex".split())
+
+
+def _names(code, space):
+    """The attributes that a formula reads, and functions of the call `a` that it hands this on to; not of what it asks its shape for."""
+    steps = list(dis.get_instructions(code))
+    for step, following in zip(steps, [*steps[1:], None]):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            if following is None or following.opname not in ("LOAD_ATTR", "LOAD_METHOD") or following.argval not in _OF_SHAPE:
+                yield step.argval
+        elif step.opname == "LOAD_GLOBAL":
+            f = space.get(step.argval)
+            if isinstance(f, types.FunctionType) and f.__code__.co_varnames[:1] == ("a",):
+                yield from _names(f.__code__, f.__globals__)
     for c in code.co_consts:
         if hasattr(c, "co_names"):
-            yield from _names(c)
+            yield from _names(c, space)
 
 
 def _add(names, node, joint=None, only=None, **each):
@@ -112,16 +133,17 @@ def _dims(dim, ndim):
     return sorted([d % ndim if ndim else 0 for d in dims])
 
 
-def _unsqueezed(g, dims, keepdim, ndim):
-    """What a reduction took away, put back."""
+def _unsqueezed(g, dims, keepdim, ndim, given=None):
+    """What a reduction took away, put back. given: the dimensions as they were said, of which one alone is not counted anew."""
     if not keepdim and ndim:
+        dims = given if isinstance(given, list) and len(given) == 1 else dims
         for d in dims:
             g = do("unsqueeze", g, d)
     return g
 
 
 def _spread(a, dim, keepdim):
-    g = _unsqueezed(a.g, _dims(dim, a.self.ndim), keepdim, a.self.ndim)
+    g = _unsqueezed(a.g, _dims(dim, a.self.ndim), keepdim, a.self.ndim, dim)
     return do("expand", g, list(a.self.shape))
 
 
@@ -164,8 +186,8 @@ def _var_back(a, g):
     if a.dim is None or a.dim == []:
         apart = do("sub.Tensor", a.self, do("mean", a.self))
     else:
-        g = _unsqueezed(g, dims, a.keepdim, a.self.ndim)
-        apart = do("sub.Tensor", a.self, do("mean.dim", a.self, dims, True))
+        g = _unsqueezed(g, dims, a.keepdim, a.self.ndim, a.dim)
+        apart = do("sub.Tensor", a.self, do("mean.dim", a.self, a.dim, True))
     return do("mul.Tensor", do("mul.Scalar", g, 2 / (n - correction)), apart)
 
 
@@ -179,14 +201,14 @@ def _norm_back(a):
         raise NotImplementedError(f"torchshim: the gradient of aten.linalg_vector_norm of order {a.ord} under __torch_dispatch__")
     dims = _dims(a.dim, a.self.ndim)
     whole = a.dim is None
-    g, y = (a.g, a.y) if whole else [_unsqueezed(x, dims, a.keepdim, a.self.ndim) for x in (a.g, a.y)]
+    g, y = (a.g, a.y) if whole else [_unsqueezed(x, dims, a.keepdim, a.self.ndim, a.dim) for x in (a.g, a.y)]
     made = do("masked_fill_.Scalar", do("div.Tensor", a.self, y), do("eq.Scalar", y, 0), 0)
     return do("mul.Tensor", g, made)
 
 
 def _logsumexp(a):
     dims = _dims(a.dim, a.self.ndim)
-    g, y = [_unsqueezed(x, dims, a.keepdim, a.self.ndim) for x in (a.g, a.y)]
+    g, y = [_unsqueezed(x, dims, a.keepdim, a.self.ndim, a.dim) for x in (a.g, a.y)]
     return do("mul.Tensor", g, do("exp", do("sub.Tensor", a.self, y)))
 
 
@@ -406,7 +428,8 @@ _add("diagonal", "DiagonalBackward0", self=lambda a: do("diagonal_backward", a.g
 _add("index.Tensor", "IndexBackward0", self=_at_indices)
 _add("gather", "GatherBackward0", self=lambda a: do("scatter_add", do("new_zeros", a.g, list(a.self.shape)), a.dim, a.index, a.g))
 _add("index_select", "IndexSelectBackward0",
-     self=lambda a: do("index_add", do("new_zeros", a.g, list(a.self.shape)), a.dim, a.index, a.g))
+     self=lambda a: do("index_add", do("new_zeros", a.g, list(a.self.shape), dtype=a.g.dtype, layout=a.g.layout, device=a.g.device),
+                       a.dim, a.index, a.g))
 _add("cat", "CatBackward0", tensors=_cut)
 _add("stack", "StackBackward0", tensors=lambda a: [do("select.int", a.g, a.dim, k) for k in range(len(a.tensors))])
 _add("split.Tensor", "SplitBackward0", self=_split_back)

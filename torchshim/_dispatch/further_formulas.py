@@ -1,10 +1,14 @@
-"""The gradients of further dispatched operators: bounds, products of elements, copies in rows, norms of groups, resizing.
+"""The gradients of further dispatched operators: bounds, products of elements, copies in rows, norms of groups, resizing, functions of one
+or two elements, places.
 
 See `formulas`.
 """
 from __future__ import annotations
 
-from .formulas import _add, _neg, _once, _times
+import math
+
+from .decomposed import RULES
+from .formulas import _add, _chosen, _neg, _once, _pow_number, _times
 from .python import do
 
 
@@ -146,3 +150,80 @@ def _bag(a):
 
 
 _add("_embedding_bag", "EmbeddingBagBackward0", _bag, only=(0,))
+
+
+# -- functions of one or two elements -----------------------------------------------------------------------------------------------
+def _one_less(a):
+    """1 - x², under a root's reciprocal."""
+    return do("rsqrt", do("add.Scalar", do("mul.Tensor", _neg(a.self), a.self), 1))
+
+
+def _less_than(a, b):
+    return do("add.Scalar", do("exp", do("sub.Tensor", b, a)), 1)
+
+
+def _hypot(a, y, x):
+    return do("div.Tensor", do("mul.Tensor", a.g, x), y)
+
+
+def _atan2(a):
+    square = do("add.Tensor", do("mul.Tensor", a.self, a.self), do("mul.Tensor", a.other, a.other))
+    recip = do("reciprocal", square)
+    recip = do("masked_fill.Scalar", recip, do("eq.Scalar", square, 0), 0)
+    made = {}
+    if a.needs.get("self"):
+        made["self"] = do("mul.Tensor", do("mul.Tensor", a.g, a.other), recip)
+    if a.needs.get("other"):
+        made["other"] = do("mul.Tensor", do("mul.Tensor", a.g, _neg(a.self)), recip)
+    return made
+
+
+_add("sinh", "SinhBackward0", self=lambda a: _times(a.g, do("cosh", a.self)))
+_add("cosh", "CoshBackward0", self=lambda a: _times(a.g, do("sinh", a.self)))
+_add("tan", "TanBackward0", self=lambda a: _times(a.g, do("add.Scalar", do("pow.Tensor_Scalar", a.y, 2), 1)))
+_add("asin", "AsinBackward0", self=lambda a: _times(a.g, _one_less(a)))
+_add("acos", "AcosBackward0", self=lambda a: _times(a.g, _neg(_one_less(a))))
+_add("atan", "AtanBackward0", self=lambda a: do("div.Tensor", a.g, do("add.Scalar", do("mul.Tensor", a.self, a.self), 1)))
+_add("log10", "Log10Backward0", self=lambda a: do("div.Tensor", a.g, do("mul.Scalar", a.self, 2.3025850929940456)))
+_add("log2", "Log2Backward0", self=lambda a: do("div.Tensor", a.g, do("mul.Scalar", a.self, 0.6931471805599453)))
+_add("exp2", "Exp2Backward0", self=lambda a: do("mul.Scalar", _times(a.g, a.y), math.log(2)))
+_add("lgamma", "LgammaBackward0", self=lambda a: _times(a.g, do("digamma", a.self)))
+_add("digamma", "DigammaBackward0", self=lambda a: _times(a.g, do("polygamma", 1, a.self)))
+_add("erfinv", "ErfinvBackward0", self=lambda a: do("mul.Tensor", do("mul.Scalar", do("exp", do("pow.Tensor_Scalar", do(
+    "erfinv", a.self), 2)), 0.5 * math.sqrt(math.pi)), a.g))
+_add("erfc", "ErfcBackward0", self=lambda a: do("mul.Tensor", do("mul.Scalar", do("exp", _neg(do("pow.Tensor_Scalar", a.self, 2))),
+                                                                 -2 / math.sqrt(math.pi)), a.g))
+_add("nan_to_num", "NanToNumBackward0", self=lambda a: _times(a.g, RULES["isfinite"](a.self)))
+_add("atan2", "Atan2Backward0", _atan2)
+_add("hypot", "HypotBackward0", self=lambda a: _hypot(a, a.y, a.self), other=lambda a: _hypot(a, a.y, a.other))
+_add("logaddexp", "LogaddexpBackward0", self=lambda a: do("div.Tensor", a.g, _less_than(a.self, a.other)),
+     other=lambda a: do("div.Tensor", a.g, _less_than(a.other, a.self)))
+_add("log_sigmoid_forward", "LogSigmoidBackward0", only=(0,), self=lambda a: do("log_sigmoid_backward", a.g, a.self, a.results[1]))
+_add("pow.Scalar", "PowBackward0", self=_pow_number, exponent=lambda a: _times(a.g, do("mul.Scalar", a.y, math.log(a.self))))
+_add("addcmul", "AddcmulBackward0", self=lambda a: a.g, tensor1=lambda a: _times(a.g, _scaled(a.tensor2, a.value)),
+     tensor2=lambda a: _times(a.g, _scaled(a.tensor1, a.value)))
+
+
+def _scaled(x, value):
+    return x if value == 1 else do("mul.Scalar", x, value)
+
+
+# -- places -------------------------------------------------------------------------------------------------------------------------
+def _running(a):
+    """Of running extremes: put where they were."""
+    g = a.gs[0]
+    zeros = do("zeros", list(a.self.shape), dtype=g.dtype, layout=g.layout, device=g.device)
+    return do("scatter_add", zeros, a.dim, a.results[1], g)
+
+
+_add("transpose", "TransposeBackward0", self=lambda a: do("transpose.int", a.g, a.dim0, a.dim1))
+_add("scatter_add", "ScatterAddBackward0", self=lambda a: a.g, src=lambda a: do("gather", a.g, a.dim, a.index))
+_add("index_add", "IndexAddBackward0", self=lambda a: a.g, source=lambda a: _scaled(do("index_select", a.g, a.dim, a.index), a.alpha))
+_add("cummax", "CummaxBackward0", only=(0,), self=_running)
+_add("cummin", "CumminBackward0", only=(0,), self=_running)
+_add("kthvalue", "KthvalueBackward0", only=(0,), self=lambda a: _chosen(a, a.results[1], a.dim, a.keepdim))
+_add("median.dim", "MedianBackward1", only=(0,), self=lambda a: _chosen(a, a.results[1], a.dim, a.keepdim))
+_add("nanmedian.dim", "NanmedianBackward1", only=(0,), self=lambda a: _chosen(a, a.results[1], a.dim, a.keepdim))
+_add("mode", "ModeBackward0", only=(0,), self=lambda a: _chosen(a, a.results[1], a.dim, a.keepdim))
+_add("pixel_shuffle", "PixelShuffleBackward0", self=lambda a: do("pixel_unshuffle", a.g, a.upscale_factor))
+_add("pixel_unshuffle", "PixelUnshuffleBackward0", self=lambda a: do("pixel_shuffle", a.g, a.downscale_factor))

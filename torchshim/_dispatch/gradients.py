@@ -21,6 +21,10 @@ from ..tensor.core.write import check_inplace, rebase
 from .python import below, do, state, tensors_in, unseen
 
 
+#: Operators in place that change how a tensor is seen.
+_TURNED = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_"))
+
+
 def followed(op, args, kwargs):
     """The result of a call with a history where its formula gives one."""
     from .formulas import FORMULAS, WITHOUT
@@ -43,9 +47,13 @@ def followed(op, args, kwargs):
         if written in [x for k, x in enumerate(args) if k and isinstance(x, Tensor) and x is written]:
             raise NotImplementedError(f"torchshim: the gradient of {op} on one tensor twice under __torch_dispatch__")
     call = Call(known, args, kwargs)
-    if written is not None and "self" in formula.reads:
+    call.reads = formula.asked(call)
+    if written is not None and "self" in call.reads:
         with grad_mode(False):
             call.self = do("clone", written)           # what was there before
+    elif written is not None and base in _TURNED:
+        with unseen():
+            call.self = written.detach()               # as it is seen before
     with grad_mode(False):
         made = below(op, args, kwargs)
     return _attached(formula, call, made, written, args)
@@ -78,7 +86,7 @@ def _attached(formula, call, made, written, args):
     edges = [edge(t) for _, _, t in places]
     node._ts_formula, node._ts_call = formula, call
     node._ts_at = [(name, k) for name, k, _ in places]
-    node._ts_metas = [t._ts_meta for _, _, t in places]
+    node._ts_metas = [(call.self if t is written else t)._ts_meta for _, _, t in places]         # as they were before
     node._ts_strided = {}
     node._ts_inst = node._ts_plan = node._ts_extra = None
     node._ts_guard = node._ts_nums = ()
@@ -126,7 +134,7 @@ class DispatchNode(FunctionNode):
             raise RuntimeError(RELEASED)
         call, formula = self._ts_call, self._ts_formula
         for name, t, v in call.versions:
-            if name in formula.reads and version(t) != v and getattr(call, name) is t:
+            if name in call.reads and version(t) != v and getattr(call, name) is t:
                 raise written_error(t, t._ts_st, v)
         given = [mode.tensor(box[k]) if k in box else None for k in range(len(self._ts_out_metas))]
         call.g, call.gs = given[0], given

@@ -37,8 +37,9 @@ def known(name):
     """What computes `aten::name` here, for a name that no public function has; None where nothing does."""
     found = _KERNELS.get(name)
     if found is None:
-        from . import assertions, linear_kernels
-        found = assertions.KERNELS.get(name) or linear_kernels.KERNELS.get(name) or next((f for n, f in _KERNELS.items() if n.partition(".")[0] == name), None)
+        from . import assertions, functional_kernels, linear_kernels
+        found = next((m.KERNELS[name] for m in (assertions, linear_kernels, functional_kernels) if name in m.KERNELS), None) or next(
+            (f for n, f in _KERNELS.items() if n.partition(".")[0] == name), None)
     return found
 
 

@@ -73,27 +73,6 @@ RULES["binary_cross_entropy_with_logits"] = (
         "binary_cross_entropy_with_logits", input, target, weight, pos_weight, _REDUCTIONS[reduction]))
 
 
-@rule("nll_loss")
-def _nll(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    if input.ndim > 2:
-        raise NotImplementedError("torchshim: nll_loss of more than two dimensions under __torch_dispatch__")
-    return do("nll_loss_forward", input, target, weight, _REDUCTIONS[reduction], ignore_index)[0]
-
-
-@rule("cross_entropy")
-def _cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-    if label_smoothing or weight is not None and target.is_floating_point():
-        raise NotImplementedError("torchshim: cross_entropy with label_smoothing under __torch_dispatch__")
-    logs = do("_log_softmax", input, 1 if input.ndim > 1 else 0, False)
-    if not target.is_floating_point():
-        return _nll(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
-    made = do("mul.Tensor", logs, target)
-    if reduction == "none":
-        return do("neg", do("sum.dim_IntList", made, [1 if input.ndim > 1 else 0]))
-    made = do("neg", do("sum", made))
-    return made if reduction == "sum" else do("div.Scalar", made, input.numel() // input.shape[1] if input.ndim > 1 else 1)
-
-
 # -- normalisation, embedding -----------------------------------------------------------------------------------------------------
 @rule("layer_norm")
 def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
@@ -119,14 +98,6 @@ def _rms_norm(input, normalized_shape, weight=None, eps=None):
     rate = do("rsqrt", do("add_.Scalar", do("mean.dim", do("pow.Tensor_Scalar", input, 2), dims, True), eps))
     made = do("mul.Tensor", input, rate)
     return made if weight is None else do("mul.Tensor", made, weight)
-
-
-@rule("embedding")
-def _embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    if max_norm is not None:
-        raise NotImplementedError("torchshim: embedding with max_norm under __torch_dispatch__")
-    at = -1 if padding_idx is None else padding_idx % weight.shape[0]
-    return do("embedding", weight, input, at, scale_grad_by_freq, sparse)
 
 
 @rule("embedding_bag")
@@ -192,29 +163,6 @@ def _avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, cou
 def _adaptive(input, output_size):
     size = [n if m is None else m for m, n in zip(_each(output_size, 2), input.shape[-2:])]
     return do("mean.dim", input, [-1, -2], True) if size == [1, 1] else do("_adaptive_avg_pool2d", input, size)
-
-
-@rule("pad")
-def _pad(input, pad, mode="constant", value=None):
-    if mode != "constant":
-        raise NotImplementedError(f"torchshim: pad with mode={mode!r} under __torch_dispatch__")
-    return do("constant_pad_nd", input, list(pad), 0.0 if value is None else value)
-
-
-@rule("interpolate")
-def _interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
-    if input.ndim != 4 or mode not in ("nearest", "bilinear") or antialias:
-        raise NotImplementedError("torchshim: interpolate with these arguments under __torch_dispatch__")
-    scales = ()
-    if scale_factor is not None:
-        given = scale_factor if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * 2
-        scales = tuple([float(s) for s in given])
-        size = [math.floor(n * s) for n, s in zip(input.shape[2:], scales)]
-        scales = () if recompute_scale_factor else scales
-    size = _each(size, 2)
-    if mode == "nearest":
-        return do("upsample_nearest2d", input, size, *scales)
-    return do("upsample_bilinear2d", input, size, bool(align_corners), *scales)
 
 
 # -- attention ------------------------------------------------------------------------------------------------------------------

@@ -141,6 +141,9 @@ def _indexed(self, index):
                 dim += 1
                 continue
             start, stop, step = x.start, x.stop, x.step
+            if isinstance(index, tuple) and start in (None, 0) and stop == made.shape[dim] and step in (None, 1):
+                dim += 1                       # all of it
+                continue
             made = do("slice.Tensor", made, dim, _first(start, stop), _END if stop is None else whole(stop),
                       1 if step is None else whole(step))
             dim += 1

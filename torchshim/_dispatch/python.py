@@ -58,7 +58,8 @@ class unseen:
 @functools.cache
 def begin():
     """Let calls be dispatched from now on."""
-    from . import attention, contractions, further_formulas, gradients, layers, matrices, places, recurrent, signals    # noqa: F401  (their rules)
+    from . import (attention, contractions, functional_formulas, functionals, further_formulas, gradients, layers,    # noqa: F401
+                   matrices, places, recurrent, signals, statistics)           # their rules
     _let_functions_ask()
     overriding.dispatch = public
     _backward.dispatching = gradients
@@ -228,7 +229,7 @@ def arranged(known, args, kwargs):
 
 
 #: Operators that torch gives an undefined tensor, which is not the default None.
-_UNDEFINED = frozenset(("aten::_embedding_bag", "aten::_embedding_bag_forward_only"))
+_UNDEFINED = frozenset(("aten::_embedding_bag", "aten::_embedding_bag_forward_only", "aten::multi_margin_loss_backward"))
 
 
 def same(x, default):
