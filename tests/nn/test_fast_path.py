@@ -2,6 +2,8 @@
 and padded sequences go as nested tensors."""
 from unittest import mock
 
+import pytest
+
 import torchshim as torch
 from torchshim import nn
 
@@ -56,3 +58,14 @@ def test_who_takes_it():
             assert not fast.called
         finally:
             torch.backends.mha.set_fastpath_enabled(True)
+
+
+def test_a_causal_mask_of_another_dtype_is_taken_for_what_it_is():
+    for batch_first in (True, False):
+        body = torch.nn.Transformer(4, 1, 1, 1, 4, 0.0, batch_first=batch_first).eval()
+        x = torch.randn(5, 5, 4)
+        mask = body.generate_square_subsequent_mask(5)
+        expected = body(x, x, src_mask=mask, tgt_mask=mask)
+        assert torch.allclose(body(x, x, src_mask=mask.double(), tgt_mask=mask.double()), expected)
+        with pytest.raises(RuntimeError, match="^Expected attn_mask dtype to be bool or float or to match query dtype"):
+            body(x, x, tgt_mask=mask.double(), tgt_is_causal=False)

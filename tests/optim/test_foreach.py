@@ -157,3 +157,41 @@ def test_norms_of_lists_refuse_integers_and_the_largest_of_nothing():
         with pytest.raises(RuntimeError, match=f"^linalg.vector_norm cannot compute the {order} norm on an empty tensor because"):
             get_total_norm(nothing, order, foreach=foreach)
     assert get_total_norm(nothing, 0).item() == 1
+
+
+@pytest.mark.parametrize("name, options, expected", [
+    ("SGD", {"momentum": 0.9, "foreach": True}, [-1.1015625, -0.2216796875, -0.6484375, 0.3125, 0.9921875]),
+    ("Adam", {"foreach": True}, [-1.1875, -0.3046875, -0.1943359375, 0.302734375, 0.80859375]),
+    ("Adam", {"fused": True}, [-1.1875, -0.302734375, -0.1943359375, 0.302734375, 0.80859375]),
+    ("AdamW", {"fused": True, "amsgrad": True}, [-1.1875, -0.302734375, -0.1943359375, 0.302734375, 0.80859375]),
+    ("Adagrad", {"foreach": True}, [-1.171875, -0.326171875, -0.1708984375, 0.326171875, 0.83203125]),
+    ("Adagrad", {"foreach": True, "weight_decay": 0.1}, [-1.1328125, -0.330078125, -0.171875, 0.33203125, 0.85546875]),
+    ("RMSprop", {"foreach": True}, [-2.703125, 1.2109375, -1.71875, -1.21875, -0.71875]),
+    ("NAdam", {"foreach": True}, [-1.1953125, -0.3046875, -0.19921875, 0.302734375, 0.796875]),
+    ("RAdam", {"foreach": True}, [-1.0390625, -0.390625, -0.25390625, 0.42578125, 1.0]),
+    ("ASGD", {"foreach": True}, [-1.0546875, -0.349609375, -0.349609375, 0.400390625, 0.99609375]),
+    ("Adamax", {"foreach": True}, [-1.1484375, -0.341796875, -0.15625, 0.341796875, 0.84375]),
+    ("Adadelta", {"foreach": True}, [-1.0, -0.5, -0.000885009765625, 0.5, 1.0])])
+def test_short_parameters_round_as_the_chosen_kernels_do(name, options, expected):
+    q = torch.linspace(-1, 1, 5).bfloat16().requires_grad_()
+    opt = getattr(torch.optim, name)([q], .05, **options)
+    for k in range(4):
+        q.grad = torch.tensor([.1, -.3, .7, .2, .01]).bfloat16() * (k + 1)
+        opt.step()
+    assert q.tolist() == expected
+
+
+def test_what_fused_steps_refuse_is_refused_at_the_step():
+    x, z = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    x.grad, z.grad = torch.ones(2), torch.ones(2, dtype=torch.complex64)
+    for cls, error, text in ((torch.optim.SGD, NotImplementedError, "\"fused_sgd_kernel\" not implemented for 'ComplexFloat'"),
+                             (torch.optim.Adagrad, RuntimeError, "`fused` does not support sparse grad or complex param"),
+                             (torch.optim.Adam, RuntimeError, "`fused=True` requires all the params to be floating point Tensors")):
+        opt = cls([x, z], .1, fused=True)
+        with pytest.raises(error, match="^" + text):
+            opt.step()
+        with pytest.raises(RuntimeError, match="^`fused=True` requires all .* 'mtia', 'privateuseone'.? but torch.complex64 and cpu"):
+            cls([z], .1, fused=True).step()
+    x.grad = torch.ones(2).to_sparse()
+    with pytest.raises(RuntimeError, match="^`_fused_sgd` does not support sparse gradients"):
+        torch.optim.SGD([x], .1, fused=True).step()

@@ -83,3 +83,13 @@ def test_the_epsilon_of_a_short_parameter_is_as_short():
     assert q.tolist() == [-1.0, -0.494140625, -0.00604248046875, 0.494140625, 0.99609375]
     assert opt.state[q]["acc_delta"].tolist() == [4.6193599700927734e-06, 4.649162292480469e-06, 4.6193599700927734e-06,
                                                   4.6193599700927734e-06, 4.32133674621582e-06]
+
+
+def test_parameters_before_the_sparse_gradient_that_a_decay_refuses_have_made_their_steps():
+    a, b, c = [torch.tensor([1., 2], requires_grad=True) for _ in range(3)]
+    opt = torch.optim.Adagrad([a, b, c], .1, weight_decay=.1)
+    a.grad, b.grad, c.grad = torch.ones(2), torch.ones(2).to_sparse(), torch.ones(2)
+    with pytest.raises(RuntimeError, match="weight_decay option is not compatible with sparse gradients"):
+        opt.step()
+    assert a.tolist() != [1, 2] and b.tolist() == c.tolist() == [1, 2]
+    assert [opt.state[p]["step"].item() for p in (a, b, c)] == [1, 1, 0]

@@ -45,13 +45,19 @@ def _stepwise(f):
 
 
 plus_product = functools.partial(_plus_product, in_memory=True)
-mul = _stepwise(lambda x, y: x * y)
 div = _stepwise(lambda x, y: x / y)
 root = _stepwise(jnp.sqrt)
 addcmul = _stepwise(lambda x, a, b, value: plus_product(x, value * a, b))
 addcdiv = _stepwise(lambda x, a, b, value: x + value * a / b)
 _from_start = _stepwise(lambda x, end, weight: plus_product(x, weight, end - x))
 _from_end = _stepwise(lambda x, end, weight: plus_product(end, weight - 1, end - x))
+
+
+def mul(x, y, flags=()):
+    """x * y; where all parameters are one list ("foreach"), a number is as short as x."""
+    if "foreach" in flags and y.dtype != x.dtype:
+        y = y.astype(x.dtype)
+    return (wide(x) * wide(y)).astype(x.dtype)
 
 
 def add(x, y):
@@ -117,7 +123,8 @@ class Update(Operator):
             d = np.dtype(np.float32) if short else np.empty(0, own[0]).real.dtype
             if d not in casts:
                 casts[d] = [x.astype(d) for x in flat[at:]]
-            new = self.body(*(arrays if short else [_real(x, d) for x in arrays]), casts[d], flags)
+            steps = short and "fused" not in flags                     # that are rounded one by one
+            new = self.body(*(arrays if steps else [_real(x, d) for x in arrays]), casts[d], flags)
             out.append([_as(x, own[0] if j >= lists - 1 else own[j + (j > 0)]) for j, x in enumerate(new)])
         return [x for group in zip(*out) for x in group]
 

@@ -9,9 +9,9 @@ from .optimizer import SteppedOptimizer, check, check_lr
 def _adadelta(p, g, square, delta, numbers, flags):
     lr, rho, more, eps, weight_decay = numbers
     g = downhill(p, g, weight_decay, flags)
-    square = addcmul(mul(square, rho), g, g, more)
+    square = addcmul(mul(square, rho, flags), g, g, more)
     step = mul(div(root(add(delta, eps)), root(add(square, eps))), g)
-    return add_scaled(p, step, -lr), square, addcmul(mul(delta, rho), step, step, more)
+    return add_scaled(p, step, -lr), square, addcmul(mul(delta, rho, flags), step, step, more)
 
 
 class Adadelta(SteppedOptimizer):

@@ -5,14 +5,17 @@ from ..autograd.grad_mode import grad_mode
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.sparse import sparse_coo_tensor
 from ._functional import functional
-from ._update import Update, add, addcdiv, addcmul, downhill, number, root
-from .optimizer import SteppedOptimizer, check, check_fused, check_lr, host_scalar, scalar_type, sparse_and_dense
+from ._update import Update, add, addcdiv, addcmul, downhill, mul, number, root
+from .optimizer import SteppedOptimizer, check, check_first, check_fused, check_lr, host_scalar, scalar_type, sparse_and_dense
 
 
 def _adagrad(p, g, total, numbers, flags):
     lr, eps, weight_decay = numbers
     g = downhill(p, g, weight_decay, flags)
     total = addcmul(total, g, g, 1)
+    if "foreach" in flags:                     # a list that is torch's own is multiplied in place
+        g = mul(g, -lr, flags if "weight_decay" in flags or "maximize" in flags else ())
+        return addcdiv(p, g, add(root(total), eps), 1), total
     return addcdiv(p, g, add(root(total), eps), -lr), total
 
 
@@ -45,9 +48,21 @@ class Adagrad(SteppedOptimizer):
     def _numbers(self, group, step):
         return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"], group["weight_decay"]
 
+    def _update_all(self, group, params, grads):
+        if params:
+            check_first(self, group, params[0])
+        if group.get("fused") and any([p.is_complex() or g.is_sparse for p, g in zip(params, grads)]):
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+        super()._update_all(group, params, grads)
+
     def _advance(self, group, step, others, flags, params, grads, states):
-        sparse, params, grads = sparse_and_dense(params, grads)
+        given = params
+        sparse, params, grads = sparse_and_dense(given, grads)
         if sparse and group["weight_decay"]:
+            first = next(k for k, p in enumerate(given) if p is sparse[0][0])           # those before it have made their steps
+            if first:
+                super()._advance(group, step, others, flags, params[:first], grads[:first], states[:first])
+            self.state[given[first]]["step"].add_(1)
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         for p, g in sparse:
             self._sparse_step(p, -g if group["maximize"] else g, self.state[p], self._numbers(group, step))

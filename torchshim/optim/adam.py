@@ -13,9 +13,9 @@ def _adam(p, g, m, v, *rest):
     *maxima, (step_size, keep, more1, beta2, more2, scale, eps, weight_decay), flags = rest
     g = downhill(p, g, weight_decay, flags)
     if "weight_decay" in flags and "decoupled_weight_decay" in flags:
-        p = mul(p, keep)
+        p = mul(p, keep, flags)
     m = lerp(m, g, more1, flags)
-    v = addcmul(mul(v, beta2), g, g, more2)
+    v = addcmul(mul(v, beta2, flags), g, g, more2)
     top = [jnp.maximum(x, v) for x in maxima]
     return addcdiv(p, m, add(div(root(top[0] if top else v), scale), eps), -step_size), m, v, *top
 

@@ -12,7 +12,7 @@ def _adamax(p, g, m, u, numbers, flags):
     lr, more1, beta2, eps, weight_decay = numbers
     g = downhill(p, g, weight_decay, flags)
     m = lerp(m, g, more1, flags)
-    u = jnp.maximum(mul(u, beta2), add(jnp.abs(g), eps))
+    u = jnp.maximum(mul(u, beta2, flags), add(jnp.abs(g), eps))
     return addcdiv(p, m, u, -lr), m, u
 
 

@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 from ._functional import functional
-from ._update import Update, add, add_scaled, downhill, mul
+from ._update import Update, add, add_scaled, addcmul, downhill, mul
 from .optimizer import SteppedOptimizer, check, check_lr
 
 
 def _asgd(p, g, mean, numbers, flags):
-    eta, keep, mu, weight_decay = numbers
+    eta, keep, mu, weight_decay, lambd = numbers
     g = downhill(p, g, weight_decay, flags)
+    if "foreach" in flags:
+        p = addcmul(p, add_scaled(g, p, lambd), eta.astype(p.dtype), -1)
+        return p, addcmul(mean, add_scaled(p, mean, -1), mu.astype(p.dtype), 1)
     p = add_scaled(mul(p, keep), g, -eta)
     return p, p if "begin" in flags else add(mean, mul(add_scaled(p, mean, -1), mu))
 
@@ -35,7 +38,7 @@ class ASGD(SteppedOptimizer):
 
     def _numbers(self, group, step, eta, mu):
         lr, lambd = group["lr"], group["lambd"]
-        numbers = (eta, 1 - lambd * eta, mu, group["weight_decay"])
+        numbers = (eta, 1 - lambd * eta, mu, group["weight_decay"], lambd)
         return numbers, (lr / (1 + lambd * lr * step) ** group["alpha"], 1 / max(1, step - group["t0"]))
 
     def _flags(self, group, p):

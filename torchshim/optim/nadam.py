@@ -1,6 +1,7 @@
 """NAdam: Adam with Nesterov's momentum (Dozat, 2016)."""
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 
 from ..tensor.core.tensor import Tensor
@@ -13,10 +14,10 @@ def _nadam(p, g, m, v, numbers, flags):
     of_grad, of_mean, keep, more1, beta2, more2, correction, eps, weight_decay = numbers
     g = downhill(p, g, weight_decay, flags)
     if "weight_decay" in flags and "decoupled_weight_decay" in flags:
-        p = mul(p, keep)
+        p = mul(p, keep, flags)
     m = lerp(m, g, more1, flags)
-    v = addcmul(mul(v, beta2), g, g, more2)
-    scale = add(root(div(v, correction)), eps)
+    v = addcmul(mul(v, beta2, flags), g, g, more2)
+    scale = add(div(root(v), jnp.sqrt(correction)) if "foreach" in flags else root(div(v, correction)), eps)
     return addcdiv(addcdiv(p, g, scale, -of_grad), m, scale, -of_mean), m, v
 
 

@@ -389,11 +389,13 @@ def check_fused(optimizer, fused, differentiable, foreach):
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    for g in optimizer.param_groups if fused else ():
-        for p in g["params"]:
-            if not p.is_floating_point():
-                raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', "
-                                   f"'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone'] but {p.dtype} and {p.device.type}")
+
+
+def check_first(optimizer, group, p):
+    """torch's refusal of a fused step for a parameter of another kind, at the first step, for the first parameter."""
+    if group.get("fused") and getattr(optimizer, "_need_device_dtype_check_for_fused", True):
+        _device_dtype_check_for_fused(p)
+        optimizer._need_device_dtype_check_for_fused = False
 
 
 def with_grads(group):
@@ -410,6 +412,11 @@ def with_grads(group):
 def flags_of(group, *names):
     """Those of the options that are on."""
     return tuple([n for n in names if group[n]])
+
+
+def kernels_of(group, p, *names):
+    """Those of the options that choose torch's kernels, and are on, where these round otherwise: on the CPU."""
+    return tuple([n for n in names if group.get(n) and p.device.type == "cpu"])
 
 
 class SteppedOptimizer(Optimizer):
@@ -468,10 +475,12 @@ class SteppedOptimizer(Optimizer):
         for p, g in zip(params, grads):
             s = self.state[p]
             if not s:
+                if group.get("fused"):
+                    _device_dtype_check_for_fused(p)
                 s.update({n: host_scalar(number(x), scalar_type(group.get("fused"))) for n, x in self._first_scalars(group).items()})
                 s.update(self._fresh(p, group))
             if common is None or self.flags_differ:
-                common = self._flags(group, p)
+                common = self._flags(group, p) + kernels_of(group, p, "foreach", "fused")
             if differentiable and any([s[n].requires_grad for n in names[1:]]):    # its history goes on through the update
                 self._advance(group, s["step"].item() + 1, [s[n] for n in names[1:]], common, (p,), (g,), (s,))
                 continue

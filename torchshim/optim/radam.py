@@ -9,12 +9,14 @@ from .optimizer import SteppedOptimizer, check, check_betas, check_lr, flags_of
 
 
 def _radam(p, g, m, v, numbers, flags):
-    lr, correction, scale, rectified, keep, more1, beta2, more2, eps, weight_decay = numbers
+    lr, correction, scale, rectified, keep, more1, beta2, more2, eps, weight_decay, plain, divisor = numbers
     g = downhill(p, g, weight_decay, flags)
     if "weight_decay" in flags and "decoupled_weight_decay" in flags:
-        p = mul(p, keep)
+        p = mul(p, keep, flags)
     m = lerp(m, g, more1, flags)
-    v = addcmul(mul(v, beta2), g, g, more2)
+    v = addcmul(mul(v, beta2, flags), g, g, more2)
+    if "foreach" in flags:
+        return addcmul(p, m, add(_over(1, div(add(root(v), eps), divisor)), plain), 1), m, v
     step = mul(div(m, correction), lr)
     adapted = mul(mul(step, _over(scale, add(root(v), eps))), rectified)
     step = jnp.where(rectified != 0, adapted, step)
@@ -50,8 +52,9 @@ class RAdam(SteppedOptimizer):
         rectified = 0.0
         if length > 5.0:
             rectified = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
+        rate = lr / (1 - beta1 ** step)
         return (lr, 1 - beta1 ** step, correction ** 0.5, rectified, 1 - lr * weight_decay, 1 - beta1, beta2, 1 - beta2,
-                group["eps"], weight_decay)
+                group["eps"], weight_decay, 0.0 if rectified else -rate, -correction ** 0.5 * rate * rectified)
 
     def _flags(self, group, p):
         return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay") + nearer_end(1 - group["betas"][0])

@@ -9,7 +9,7 @@ from .optimizer import SteppedOptimizer, check, check_lr, flags_of
 def _rmsprop(p, g, square, *rest):
     *states, (lr, alpha, more, eps, momentum, weight_decay), flags = rest
     g = downhill(p, g, weight_decay, flags)
-    square = addcmul(mul(square, alpha), g, g, more)
+    square = addcmul(mul(square, alpha, flags), g, g, more)
     out = [square]
     if "centered" in flags:
         mean = states[-1]
@@ -18,7 +18,7 @@ def _rmsprop(p, g, square, *rest):
     else:
         scale = add(root(square), eps)
     if "momentum" in flags:
-        step = addcdiv(mul(states[0], momentum), g, scale, 1)
+        step = addcdiv(mul(states[0], momentum, flags), g, scale, 1)
         out.append(step)
         p = add_scaled(p, step, -lr)
     else:

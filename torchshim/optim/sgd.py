@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 from ..autograd.grad_mode import grad_mode
+from ..ops.promotion import c_name
+from ..tensor.core.handle import meta
 from ..tensor.core.tensor import Tensor
 from ._functional import functional
 from ._update import Update, add_scaled, downhill, mul, number
-from .optimizer import Optimizer, check, check_fused, flags_of, sparse_and_dense, with_grads
+from .optimizer import Optimizer, check, check_first, check_fused, flags_of, kernels_of, sparse_and_dense, with_grads
 
 
 def _sgd(p, g, *rest):
@@ -13,7 +15,7 @@ def _sgd(p, g, *rest):
     g = downhill(p, g, weight_decay, flags)
     if "momentum" not in flags:
         return (add_scaled(p, g, -lr),)
-    b = g if "first" in flags else add_scaled(mul(buffer[0], momentum), g, more)
+    b = g if "first" in flags else add_scaled(mul(buffer[0], momentum, flags), g, more)
     return add_scaled(p, add_scaled(g, b, momentum) if "nesterov" in flags else b, -lr), b
 
 
@@ -56,13 +58,21 @@ class SGD(Optimizer):
         return loss
 
     def _update_all(self, group, params, grads):
+        if params:
+            check_first(self, group, params[0])
         sparse, params, grads = sparse_and_dense(params, grads)
+        if group.get("fused"):
+            if sparse:
+                raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+            odd = next((p for p in params if not p.is_floating_point()), None)
+            if odd is not None:
+                raise NotImplementedError(f"\"fused_sgd_kernel\" not implemented for '{c_name(meta(odd).dtype)}'")
         for p, g in sparse:
             _sparse_step(p, g, self.state[p] if group["momentum"] else None, group)
         if not params:
             return
         update = self.update.with_graph if group["differentiable"] else self.update
-        flags = flags_of(group, "maximize", "weight_decay", "momentum", "nesterov")
+        flags = flags_of(group, "maximize", "weight_decay", "momentum", "nesterov") + kernels_of(group, params[0], "foreach")
         numbers = (group["lr"], group["momentum"], 1 - group["dampening"], group["weight_decay"])
         if not group["momentum"]:
             update(params, grads, [], numbers, flags)

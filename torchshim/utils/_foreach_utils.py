@@ -12,7 +12,7 @@ def _get_foreach_kernels_supported_devices():
 
 def _get_fused_kernels_supported_devices():
     """The device types for which torch has fused optimizers."""
-    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia"]
+    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):

@@ -22,6 +22,22 @@ def _generate_square_subsequent_mask(sz, device=None, dtype=None):
     return FUNCTIONS["triu"](FUNCTIONS["full"]((sz, sz), -math.inf, dtype=dtype, device=device), diagonal=1)
 
 
+def _detect_is_causal_mask(mask, is_causal=None, size=None):
+    """`is_causal`, and where that is None, whether the mask hides what comes later and nothing else. Looks at the values."""
+    if is_causal is None and mask is not None:
+        expected = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)
+        return mask.size() == expected.size() and bool((mask == expected).all())
+    return is_causal is True
+
+
+def _is_causal(mask, is_causal, x, layer):
+    """The same for a stack of layers that gets `x`. A mask is looked at where attention would refuse its dtype."""
+    odd = is_causal is None and mask is not None and mask.is_floating_point() and mask.dtype is not x.dtype and not x.is_nested
+    if not odd:                                # elsewhere what it computes is the same
+        return bool(is_causal)
+    return _detect_is_causal_mask(mask, is_causal, x.size(1 if x.dim() > 2 and layer.self_attn.batch_first else 0))
+
+
 def _get_clones(module, n):
     return ModuleList([copy.deepcopy(module) for _ in range(n)])
 
@@ -162,8 +178,8 @@ class TransformerEncoder(Module):
     """num_layers copies of an encoder layer, and a norm at the end.
 
     In evaluation without gradients, padding after each sequence gives zeros, as torch's nested tensors do (enable_nested_tensor;
-    mask_check: look whether the padding is at the end). A causal mask is not searched for: `is_causal=None` counts as False, which
-    computes the same.
+    mask_check: look whether the padding is at the end). A causal mask is searched for only where its dtype is not the input's:
+    elsewhere `is_causal=None` counts as False, which computes the same.
     """
 
     __constants__ = ["norm"]
@@ -186,8 +202,9 @@ class TransformerEncoder(Module):
             import torchshim as torch
             output = torch._nested_tensor_from_mask(output, src_key_padding_mask.logical_not(), mask_check=False)
             src_key_padding_mask = None
+        is_causal = _is_causal(mask, is_causal, src, self.layers[0])
         for layer in self.layers:
-            output = layer(output, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=src_key_padding_mask)
+            output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
         if nested:
             output = output.to_padded_tensor(0.0, src.size())
         return output if self.norm is None else self.norm(output)
@@ -238,10 +255,10 @@ class TransformerDecoder(Module):
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
                 tgt_is_causal=None, memory_is_causal=False):
-        output = tgt
+        output, tgt_is_causal = tgt, _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers[0])
         for layer in self.layers:
             output = layer(output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                           memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=bool(tgt_is_causal),
+                           memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
                            memory_is_causal=memory_is_causal)
         return output if self.norm is None else self.norm(output)
 
