@@ -154,3 +154,11 @@ print(p.grad.to_dense().tolist())
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == str(made), done.stderr
+
+
+def test_one_index_beside_a_padding_has_no_sparse_gradient():
+    weight = torch.ones(5, 2, requires_grad=True)
+    torch.nn.functional.embedding(torch.tensor(3), weight, sparse=True).sum().backward()
+    assert weight.grad._indices().tolist() == [[3]]
+    with pytest.raises(IndexError, match="^too many indices for tensor of dimension 0"):
+        torch.nn.functional.embedding(torch.tensor(3), weight, padding_idx=1, sparse=True).sum().backward()

@@ -287,12 +287,6 @@ def test_a_learning_rate_that_is_a_tensor_is_a_number_in_double_precision():
     close(w.tolist(), [0.9697243855741301, -2.0294059434993312])
 
 
-def test_fused_refuses_complex_parameters():
-    with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors.*but torch.complex64 and "
-                                           "cpu"):
-        torch.optim.Adam([torch.nn.Parameter(torch.ones(1, dtype=torch.complex64))], fused=True)
-
-
 def test_step_hooks_see_the_optimizer_among_the_arguments():
     o, seen = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1), []
     o.register_step_pre_hook(lambda opt, args, kwargs: seen.append((args, kwargs)))

@@ -36,6 +36,8 @@ class _Embedding(Function):
         if ctx.scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         indices, = ctx.saved_tensors
+        if ctx.padding_idx >= 0 and not indices.ndim:         # torch indexes it with a mask
+            raise IndexError("too many indices for tensor of dimension 0 (got 1)")
         return _rows(indices.reshape(-1), g.reshape(indices.numel(), ctx.shape[1]), ctx.shape, ctx.padding_idx), None, None, None, None
 
 
