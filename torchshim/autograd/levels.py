@@ -1,6 +1,6 @@
-"""The transforms that a function runs under, and the values behind the tracers of a vmap.
+"""The transforms that a function runs under, and the batches behind the examples of a vmap.
 
-`jax.vmap` shows its batches to nobody but the batching rules of operators: an operator of one's own, whose rule looks, is the way in.
+Where examples are tracers, `jax.vmap` shows its batches to nobody but the batching rules of operators: an operator of one's own, whose rule looks, is the way in.
 """
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
-from ..engine import TRACED, context
+from ..engine import TRACED, Example, context, example_of, present
 from ..interop import from_jax, to_jax
-from ..tensor.core.handle import edge, meta
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.handle import edge, meta, read
 from ..ops.views import LazyOp
 from ..tensor.core.graph import Node
 from ..tensor.core.write import Born, needs_grad, refuse_captured
@@ -24,13 +25,14 @@ from .saved import Entrance, end_of
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
-    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes", "own", "on")
+    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes", "own", "on", "recorded")
 
     def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
         self.others = ()                       # arguments that the function may write to, beside those
         self.traced = False                    # whether torch traces the function (linearize), which asks less
         self.pushes = False                    # whether this "grad" stands for torch's forward mode
+        self.recorded = False                  # whether the examples of a vmap are Examples, not tracers
         self.own, self.on = (), True           # leaves that only serve it; whether gradients are wanted outside
 
     @property
@@ -169,6 +171,11 @@ def is_traced(t):
 def unbatched(ts):
     """(tensors with their batches, the dimension of each batch or None) at the innermost vmap that batches any of the tensors; None where
     none does. What the vmap was given is the caller's own tensor."""
+    vals = [read(t) for t in ts]
+    n = max([v.array.level for v in vals if v.array.__class__ is Example], default=None)
+    if n is not None:
+        mapped = [v.array.__class__ is Example and v.array.level == n for v in vals]
+        return _given([wrap(v.array.batch) if b else t for v, t, b in zip(vals, ts, mapped)], mapped, ts, levels()[n - 1])
     seen = [None, None, None]
 
     @custom_vmap
@@ -183,11 +190,16 @@ def unbatched(ts):
         peek(*[to_jax(t) for t in ts])
     if seen[2] is None:
         return None
-    made, dims, level = [], [], innermost_vmap()
-    for t, x, batched in zip(ts, seen[2], seen[1]):
-        k = next((k for k, i in enumerate(level.ins) if i is t), None) if batched else None
-        made.append(level.given[k] if k is not None else from_jax(x, meta(t).device))
-        dims.append(level.dims[k] if k is not None else 0 if batched else None)
+    return _given([from_jax(x, meta(t).device) for t, x in zip(ts, seen[2])], seen[1], ts, innermost_vmap())
+
+
+def _given(made, mapped, ts, level):
+    """`unbatched`'s answer where the batches of those of `ts` that are `mapped` are `made`."""
+    dims = [0 if b else None for b in mapped]
+    for n, (t, b) in enumerate(zip(ts, mapped)):
+        k = next((k for k, i in enumerate(level.ins) if i is t), None) if b else None
+        if k is not None:
+            made[n], dims[n] = level.given[k], level.dims[k]
     return made, dims
 
 
@@ -203,6 +215,9 @@ def everywhere(t):
 
 def rebatched(ts, level):
     """Tensors whose first dimension is the batch as the function sees them, at a level."""
+    if level.recorded:
+        n = levels().index(level) + 1
+        return [wrap(example_of(present(read(t)), n)) for t in ts]
     values = tuple([to_jax(t) for t in ts])
     shapes = [(v.shape[1:], v.dtype) for v in values]
 

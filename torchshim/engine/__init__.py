@@ -5,7 +5,7 @@ It knows JAX and nothing of torch: an operator is an `Operator`, which makes an 
 import logging
 
 from . import execute, half, heap, pool
-from .compile.batch import Batched, row_of
+from .compile.batch import Batched, Example, example_of, of_batch, row_of
 from .compile.cache import use_persistent_cache
 from .compile.gradient import Plan, Reads, influences
 from .compile.instance import Instance
@@ -20,7 +20,7 @@ from .record.memory import CHUNK, Memory, allocated, alone, borrowed, different_
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .record.trace import Trace, known, place_input, record, replace_last
 from .record.trie import State, counters
-from .record.value import TRACED, Immediate, Value, array_of, literal, value_of
+from .record.value import TRACED, Immediate, NeedsNumbers, NeedsTracer, Value, array_of, literal, value_of
 from .site import user_site, warn
 
 use_persistent_cache()

@@ -16,6 +16,7 @@ import numpy as np
 from . import device, direct, unread
 from .blas import one_thread, restore
 from .compile import policy
+from .compile.batch import for_examples
 from .compile.program import OWN, needed_steps, state_device, steps_of
 from .device import device_name, is_host, need_xla
 from .direct import granted        # noqa: F401  (the executor's, see record/context.py)
@@ -210,6 +211,9 @@ def immediate(context, op, layout, vals, nums, kinds):
     traced = any(v.extra is TRACED for v in vals)
     if not traced:
         return _elsewhere(context, op, layout, vals, nums, kinds)
+    found = for_examples(context, op, layout, vals, nums, kinds)
+    if found is not None:
+        return found
     inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
     arrays = [array_of(v) for v in vals]
     with jax.enable_x64(True):

@@ -15,6 +15,8 @@ import warnings
 
 import jax
 
+from .record.value import NeedsNumbers, NeedsTracer
+
 FULL = os.environ.get("TORCHSHIM_TRACEBACK", "") == "full"      # show all frames and causes
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _BETWEEN = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, contextlib.__file__, functools.__file__, "<frozen ")
@@ -107,11 +109,11 @@ def _outside(error):
     return error
 
 
-TRACED_ERRORS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+TRACED_ERRORS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, NeedsNumbers, NeedsTracer)
 
 
 def asked_by(error, name):
-    """An error of JAX about numbers that a tracer does not have, with the public function that asked for them noted on it, as `asked`."""
+    """An error about numbers that an example does not have, with the public function that asked for them noted on it, as `asked`."""
     error.asked = (*getattr(error, "asked", ()), name)
     return error
 

@@ -1,4 +1,7 @@
-"""vmap: a function of examples as a function of batches, by jax.vmap with tracers inside the user's function.
+"""vmap: a function of examples as a function of batches.
+
+The user's function sees Examples (engine/compile/batch.py): each operator on them is recorded for the batch, like any other. What wants
+more of them than that, as a function of JAX, runs again by jax.vmap, with tracers inside.
 
 Where gradients are wanted of something inside, the whole call becomes one node of the graph; its backward batches the
 function's own backward.
@@ -19,7 +22,7 @@ from ..autograd.forward_ad import level_here
 from ..autograd.function import FunctionNode
 from ..autograd.levels import UNDETACHABLE, Level, is_traced, levels, running
 from ..autograd.saved import RELEASED, end_of, modified_error, residuals, tensor_at, written_error
-from ..engine import TRACED, array_of, context, default_device, is_host, meta_of, value_of
+from ..engine import TRACED, Example, NeedsNumbers, NeedsTracer, array_of, context, default_device, example_of, is_host, meta_of, present, value_of
 from ..engine.interpret import build
 from ..engine.site import is_users
 from ..interop import from_jax, to_jax
@@ -59,7 +62,8 @@ _REFUSED = {
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
     "tolist": _UNREADABLE, "numpy": _UNREADABLE}
 _NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
-                  jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)
+                  jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError,
+                  NeedsNumbers)
 _SIZES = re.compile(r"(The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton dimension )(\d+)")
 _LIST = re.compile(r"\[([\d, ]*)\]")
 
@@ -196,13 +200,15 @@ def _batched(fn, xs, dims, randomness, held, drawn):
     wants = [context.grad is True and edge(x) is not None for x in xs]
     since, info, size = now(), {}, meta(xs[0]).shape[dims[0]]
 
-    def run(*arrays):
-        ts = [_example(a, x, d) for a, x, d in zip(arrays, xs, dims)]
+    def seen(ts, recorded=False):
+        """What the results, and the arguments that were written, are for the examples `ts`."""
         for t, want in zip(ts, wants):
             if want:
                 t._ts_edge = True
         before = [(t._ts_st.gen, t._ts_st.version) for t in ts]
-        with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting(), _counted(size):
+        level = Level("vmap", ts, xs, dims, randomness)
+        level.recorded = recorded
+        with running(level), contextlib.nullcontext() if size else _Promoting(), _counted(size):
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
         info["same"] = [None if is_traced(o) else o for o in outs]
@@ -227,13 +233,19 @@ def _batched(fn, xs, dims, randomness, held, drawn):
                          for s, grads, same in zip(info["seen"], info["grads"], info["same"])]
         made = [o for o, view in zip(outs, info["views"]) if view is None] + [ts[k] for k, _ in info["written"]]
         info["devices"] = [meta(t).device for t in made]
-        return [to_jax(t) for t in made]
-    _EXAMPLES[0] = run.__code__
-    arrays, lie = _interpreted(run, xs, dims, randomness) or (None, ())
-    if arrays is None:
-        with jax.enable_x64(True), _explained(randomness):
-            arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
-    made = [_tensor(a, d, s) for a, d, s in itertools.zip_longest(arrays, info["devices"], lie)]
+        return made
+
+    def run(*arrays):
+        return [to_jax(t) for t in seen([_example(from_jax(a, meta(x).device), x, d) for a, x, d in zip(arrays, xs, dims)])]
+    _EXAMPLES[0] = seen.__code__
+    with _explained(randomness):
+        made = _recorded(seen, xs, dims, size)
+    if made is None:
+        arrays, lie = _interpreted(run, xs, dims, randomness) or (None, ())
+        if arrays is None:
+            with jax.enable_x64(True), _explained(randomness):
+                arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
+        made = [_tensor(a, d, s) for a, d, s in itertools.zip_longest(arrays, info["devices"], lie)]
     if info["gained"]:
         return None
     for k, times in reversed(info["written"]):     # what was written in place is written to the caller's tensor
@@ -279,6 +291,30 @@ class _Promoting(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def _recorded(seen, xs, dims, size):
+    """The results of a batched function, recorded operator by operator. None where it wants to be traced."""
+    vals, around, before = [read(x) for x in xs], levels(), states()
+    if any([v.extra is TRACED and v.array.__class__ is not Example for v in vals]):
+        return None
+    n = len(around) + 1
+    rows = [present(read(wrap(v).movedim(d, 0)) if d else v) for v, d in zip(vals, dims)]
+    try:
+        made = seen([_example(wrap(example_of(v, n)), x, d) for v, x, d in zip(rows, xs, dims)], True)
+    except NeedsTracer:
+        if any([level.recorded for level in around]):
+            raise                              # for the vmap around
+        restore(before)
+        return None
+    return [_rows(read(t), n, size) for t in made]
+
+
+def _rows(v, n, size):
+    """The tensor whose rows, `size` of them, are what a Value is for the examples of the `n`th level."""
+    if v.array.__class__ is Example and v.array.level == n:
+        return wrap(v.array.batch)
+    return wrap(v).expand(size, *v.meta.shape)
+
+
 def _interpreted(run, xs, dims, randomness):
     """The results of a batched function, traced as one program and interpreted: JAX would compile each of its primitives by itself; and how
     they lie (`layouts`). None where the function wants to see its batches (a print, some custom Functions), or the batch does not lie on
@@ -306,14 +342,13 @@ def _tensor(a, device, strides=None):
     return from_jax(a, device)
 
 
-def _example(a, x, d):
-    """The tensor around one example's array, which lies in memory as it does in `x`."""
+def _example(t, x, d):
+    """The tensor `t`, one example of `x`, lying in memory as it does there."""
     m = meta(x)
-    t = from_jax(a, m.device)
     if is_inference(x):
         t._ts_st.version = x._ts_st.version
     if not m.contiguous or d:
-        t._ts_st.value.meta = meta_of(a.shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
+        t._ts_st.value.meta = meta_of(meta(t).shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
     return t
 
 

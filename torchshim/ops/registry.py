@@ -122,7 +122,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Instance, Operator, half, meta_of
+from ..engine import Instance, Operator, contiguous_strides, half, meta_of
 from ..engine.site import declared_at
 from . import half_kernels, promotion as P
 from .casts import cast, short
@@ -261,6 +261,12 @@ class Op(Operator):
             return None
         both, one = [elementwise_strides(metas, shape) for metas in ((cts[0], inst.in_metas[n]), (cts[0], *inst.in_metas[:n]))]
         return tuple([both if i < n else one for i in plan.needs])
+
+    def batch_strides(self, inst, metas):
+        if not self.elementwise or len(inst.out_metas) > 1:
+            return None
+        shape = broadcast_shapes([m.shape for m in metas])
+        return elementwise_strides(metas, shape) or contiguous_strides(shape)
 
     def gradient_on_host(self, inst, plan):
         return self.host_back(inst, plan) if self.host_back and inst.wide is None else None

@@ -1,10 +1,15 @@
-"""Operators over a batch: another operator applied to each row of some of its operands, by jax.vmap, recorded like any other."""
+"""Operators over a batch: another operator applied to each row of some of its operands, by jax.vmap, recorded like any other.
+
+A function of one example is one of a batch where its argument is an `Example`: what is done to it is recorded for the batch.
+"""
 from __future__ import annotations
 
 import jax
 
 from ..record.memo import Memo
-from ..record.meta import meta_of
+from ..record.meta import Meta, meta_of
+from ..record.trace import record
+from ..record.value import TRACED, NeedsNumbers, NeedsTracer, value_of
 from .instance import Instance
 from .operator import Operator
 
@@ -27,8 +32,12 @@ class Batched(Operator):
     def build(self, layout, metas, kinds):
         one = self._one(layout, metas, kinds)
         axes = (*[0 if b else None for b in self.mapped], *[None] * len(kinds))
+        strides = self.op.batch_strides(one, tuple([_raised(m, one.out_metas[0].ndim + 1) if b else m for m, b in zip(metas, self.mapped)]))
         return Instance(self, layout, jax.vmap(lambda *args: list(one.fn(*args)), in_axes=axes), metas, kinds, metas[0].device,
-                        tuple([(_extent(m), *m.strides) if m.numel else None for m in one.out_metas]))
+                        (strides,) if strides else tuple([(_extent(m), *m.strides) if m.numel else None for m in one.out_metas]))
+
+    def batch_strides(self, inst, metas):
+        return self.op.batch_strides(self._one(inst.layout, inst.in_metas, inst.kinds), metas)
 
     def _one(self, layout, metas, kinds):
         return self.op.resolve(layout, tuple([row_of(m) if b else m for m, b in zip(metas, self.mapped)]), kinds)
@@ -39,9 +48,67 @@ class Batched(Operator):
         return one.op.grad_for and one.op.grad_for(one, needs) or one.grad_fn_name
 
 
+class Example:
+    """Stands where the array of a Value is that is each row of `batch`, a Value, for the `level`th transform from outside."""
+    __slots__ = ("batch", "level")
+
+    def __init__(self, batch, level):
+        self.batch, self.level = batch, level
+
+    def _numbers(self, *_, **__):
+        raise NeedsNumbers
+
+    def _tracer(self, *_, **__):
+        raise NeedsTracer
+
+    def __getattr__(self, name):
+        raise NeedsNumbers if name.startswith("__array") else NeedsTracer      # NumPy's protocols, or JAX's
+
+    __array__ = __bool__ = __index__ = __int__ = __float__ = _numbers
+    __jax_array__ = __getitem__ = __iter__ = __len__ = _tracer
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = _tracer
+
+
+def example_of(batch, level, meta=None):
+    """The Value that is each row of `batch`."""
+    v = value_of(Example(batch, level), row_of(batch.meta) if meta is None else meta)
+    v.extra = TRACED
+    return v
+
+
+def of_batch(op, vals):
+    """What `op` on these Values is for the innermost batch of which some are Examples: (the operator, its Values, the level); None where none
+    is."""
+    level = max([v.array.level for v in vals if v.array.__class__ is Example], default=None)
+    if level is None:
+        return None
+    mapped = tuple([v.array.__class__ is Example and v.array.level == level for v in vals])
+    return Batched.of(op, mapped), [v.array.batch if b else v for v, b in zip(vals, mapped)], level
+
+
+def for_examples(context, op, layout, vals, nums, kinds):
+    """Record `op` for whole batches, where some of the Values are Examples: (what `record` gives for one example, its Instance); None where
+    none is."""
+    found = of_batch(op, vals)
+    if found is None:
+        return None
+    inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
+    batched, rows, level = found
+    made, _ = record(context, batched, layout, rows, nums, kinds)
+    if inst.out.__class__ is Meta:
+        return example_of(made, level, inst.out), inst
+    return [example_of(v, level, m) for v, m in zip(made, inst.out)], inst
+
+
 def row_of(m):
     """What one row of a Value with this Meta has."""
     return meta_of(m.shape[1:], m.dtype, m.device, m.strides[1:])
+
+
+def _raised(m, ndim):
+    """The Meta of rows that have as many dimensions as the others' where they meet: `ndim` with that of the batch."""
+    n = ndim - m.ndim
+    return meta_of((m.shape[0], *(1,) * n, *m.shape[1:]), m.dtype, m.device, (m.strides[0], *(0,) * n, *m.strides[1:])) if n > 0 else m
 
 
 def _extent(m):

@@ -43,6 +43,14 @@ class _Traced:
 TRACED = _Traced()         # `extra` of a Value whose array is a tracer
 
 
+class NeedsNumbers(Exception):
+    """Somebody asks an example of a batch (see compile/batch.py) for its numbers."""
+
+
+class NeedsTracer(Exception):
+    """Somebody computes with such an example by other than operators."""
+
+
 def lost(v):
     """The error of a look at a Value that was not computed. Its `extra` is what its error says, or makes it."""
     error = v.extra

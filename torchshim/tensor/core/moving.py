@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 
-from ...engine import Immediate, context, user_site
+from ...engine import Immediate, context, of_batch, user_site
 from ...ops.views import NEW, SELECT
 
 DIFFERENT = 3
@@ -16,19 +16,23 @@ _places_seen: dict = {}
 _parts_seen: dict = {}
 
 
-def moving(op, spec, name, vals, kinds=""):
-    """(the spec with run-time places, the places), if this is a place in the program that slices at changing ones, else None."""
+def moving(op, spec, name, vals, kinds="", m=None, most=UNROLLED):
+    """(the spec with run-time places, the places), if this is a place in the program that slices at changing ones, else None. `m`: the Meta
+    that the spec is for, if that is not the first Value's; `most`: how many places a line may show."""
     tr = context.trace
     try:
         slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
     except Immediate:
-        return None
+        slots = None
+    if slots is None:
+        found = of_batch(op, vals)
+        return found and moving(found[0], spec, name, found[1], kinds, m or vals[0].meta, DIFFERENT)
     state = tr.state
     if state is None or (op, (spec, name), kinds, slots) in state.next:
         return None
-    m = vals[0].meta
+    m = m or vals[0].meta
     opened = _opened(spec, m.shape)
-    return opened if opened is not None and _moves(state, op, opened[0], name, slots, spec, m) else None
+    return opened if opened is not None and _moves(state, op, opened[0], name, slots, spec, m, most) else None
 
 
 def moving_part(spec, m):
@@ -64,7 +68,7 @@ def _opened(spec, shape):
     return (tuple(free), tuple(places)) if places else None
 
 
-def _moves(state, op, free, name, slots, spec, m):
+def _moves(state, op, free, name, slots, spec, m, most):
     """Remembered on the state, decided on a miss."""
     key = (op, (free, name), slots)
     variants = state.variants
@@ -72,7 +76,7 @@ def _moves(state, op, free, name, slots, spec, m):
         return True
     site = user_site()
     if not (_several(_starts_seen, 100_000, (site, op, free, m, state.n_ops), spec) or
-            _several(_places_seen, 10_000, (site, op, free, m), spec, UNROLLED)):
+            _several(_places_seen, 10_000, (site, op, free, m), spec, most)):
         return False
     state.kept()[key] = True
     for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:
