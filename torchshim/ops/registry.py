@@ -262,7 +262,7 @@ class Op(Operator):
         both, one = [elementwise_strides(metas, shape) for metas in ((cts[0], inst.in_metas[n]), (cts[0], *inst.in_metas[:n]))]
         return tuple([both if i < n else one for i in plan.needs])
 
-    def batch_strides(self, inst, metas):
+    def batch_strides(self, inst, metas, n):
         if not self.elementwise or len(inst.out_metas) > 1:
             return None
         shape = broadcast_shapes([m.shape for m in metas])

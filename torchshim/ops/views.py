@@ -91,9 +91,9 @@ class ViewOp(LazyOp):
             return [get(base, *args, *nums)]
         return LazyInstance(self, layout, fn, metas, kinds, (out,))
 
-    def batch_strides(self, inst, metas):
+    def batch_strides(self, inst, metas, n):
         m = metas[0]
-        return (m.strides[0] * m.dtype.itemsize // inst.out.dtype.itemsize, *inst.out.strides)
+        return (*[s * m.dtype.itemsize // inst.out.dtype.itemsize for s in m.strides[:n]], *inst.out.strides)
 
     def on_host(self, inst):
         host, args = self.host, inst.layout[:-1]

@@ -32,12 +32,18 @@ class Batched(Operator):
     def build(self, layout, metas, kinds):
         one = self._one(layout, metas, kinds)
         axes = (*[0 if b else None for b in self.mapped], *[None] * len(kinds))
-        strides = self.op.batch_strides(one, tuple([_raised(m, one.out_metas[0].ndim + 1) if b else m for m, b in zip(metas, self.mapped)]))
+        strides = self._strides(one, metas)
         return Instance(self, layout, jax.vmap(lambda *args: list(one.fn(*args)), in_axes=axes), metas, kinds, metas[0].device,
                         (strides,) if strides else tuple([(_extent(m), *m.strides) if m.numel else None for m in one.out_metas]))
 
-    def batch_strides(self, inst, metas):
-        return self.op.batch_strides(self._one(inst.layout, inst.in_metas, inst.kinds), metas)
+    def _strides(self, one, metas):
+        """How the rows of the result lie, where the operator has a say."""
+        op, batches = self.op, [self.mapped]
+        while op.__class__ is Batched:         # of rows
+            batches.append(op.mapped)
+            op, one = op.op, op._one(one.layout, one.in_metas, one.kinds)
+        return op.batch_strides(one, [_raised(m, [mapped[k] for mapped in batches], one.out_metas[0].ndim) for k, m in enumerate(metas)],
+                                len(batches))
 
     def _one(self, layout, metas, kinds):
         return self.op.resolve(layout, tuple([row_of(m) if b else m for m, b in zip(metas, self.mapped)]), kinds)
@@ -105,10 +111,11 @@ def row_of(m):
     return meta_of(m.shape[1:], m.dtype, m.device, m.strides[1:])
 
 
-def _raised(m, ndim):
-    """The Meta of rows that have as many dimensions as the others' where they meet: `ndim` with that of the batch."""
-    n = ndim - m.ndim
-    return meta_of((m.shape[0], *(1,) * n, *m.shape[1:]), m.dtype, m.device, (m.strides[0], *(0,) * n, *m.strides[1:])) if n > 0 else m
+def _raised(m, mapped, ndim):
+    """The Meta of an operand with a dimension for each batch, those that it is not mapped over, too, and `ndim` behind them."""
+    dims, n = zip(m.shape, m.strides), ndim - (m.ndim - sum(mapped))
+    dims = [*[next(dims) if b else (1, 0) for b in mapped], *[(1, 0)] * n, *dims]
+    return meta_of(tuple([size for size, _ in dims]), m.dtype, m.device, tuple([step for _, step in dims]))
 
 
 def _extent(m):

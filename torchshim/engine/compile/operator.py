@@ -123,9 +123,9 @@ class Operator:
     def second_strides(self, first, inst, plan, cts):
         """Likewise of `inst`, this operator's gradients by the Plan `first`; None: as its operands."""
 
-    def batch_strides(self, inst, metas):
-        """How the one result of each of many calls like `inst` lies among the others, from the Metas of the operands; those that differ have
-        the calls first. None: one after the other."""
+    def batch_strides(self, inst, metas, n):
+        """How the one result of each of many calls like `inst` lies among the others, from the Metas of the operands, whose first `n`
+        dimensions are the calls. None: one after the other."""
         return metas[0].strides if self.writes else None
 
     def gradient_on_host(self, inst, plan):
