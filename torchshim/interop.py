@@ -4,7 +4,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from .engine import TRACED, array_of, default_device, meta_of, present, value_of
+from .engine import TRACED, Example, NeedsTracer, array_of, default_device, meta_of, present, value_of
 from .engine.device import need_xla
 from .tensor.core.dispatch import wrap
 from .tensor.core.handle import read
@@ -17,6 +17,8 @@ def to_jax(t):
     settle()
     v = present(read(t))
     a = array_of(v)
+    if a.__class__ is Example:
+        raise NeedsTracer
     if isinstance(a, np.ndarray):
         need_xla("to_jax")
         with jax.enable_x64(True), jax.ensure_compile_time_eval():

@@ -1,10 +1,8 @@
-"""A function under vmap is traced anew at each call, but what its operators do is not: each is one equation, batched once."""
-import jax
-import numpy as np
-
+"""A function under vmap runs anew at each call, but what its operators do is not traced anew: each is recorded for the batch."""
+import jax.numpy as jnp
+import pytest
 import torchshim as torch
 from torchshim.engine import counters
-from torchshim.engine.compile.calls import Routine, primitive
 from torchshim.func import grad, jvp, vmap
 
 
@@ -50,17 +48,6 @@ def test_one_example_is_not_batched_where_nothing_is():
     torch.testing.assert_close(vmap(lambda v: v * (scale * 3).exp())(x), x * torch.tensor(6.0).exp())
 
 
-def test_the_primitive_is_computed_compiled_and_differentiated_as_its_jaxpr():
-    routine = Routine(jax.make_jaxpr(lambda x, y: (x * y, jax.numpy.sin(x)))(*[jax.ShapeDtypeStruct((2,), np.float32)] * 2))
-    both = lambda x, y: primitive().bind(x, y, routine=routine)
-    x, y = np.float32([1, 2]), np.float32([3, 4])
-    for f in (both, jax.jit(both)):
-        product, sine = f(x, y)
-        assert np.array_equal(product, x * y) and np.allclose(sine, np.sin(x))
-    assert np.array_equal(jax.grad(lambda x: both(x, y)[0].sum())(x), y)
-    assert np.array_equal(jax.vmap(lambda x: both(x, y)[0])(np.stack([x, y])), np.stack([x * y, y * y]))
-
-
 def test_many_parts_of_an_example_are_not_traced_one_by_one():
     x = torch.arange(3 * 700 * 2.).reshape(3, 700, 2)
     before = counters["traces"]
@@ -83,3 +70,26 @@ def test_a_part_is_read_once_and_again_after_a_write():
     want = x[:, 0] * x[:, 1], 3 * x[:, 0], 3 * (x[:, 0] + x[:, 1])
     made = vmap(lambda x: f(x.clone()))(x)
     assert all(map(torch.equal, made, want))
+
+
+def test_functions_of_jax_inside_see_tracers():
+    x = torch.arange(6.).reshape(2, 3)
+    doubled = lambda x: torch.from_jax(jnp.sin(torch.to_jax(x * 2))) + 1
+    want = (2 * x).sin() + 1
+    torch.testing.assert_close(vmap(doubled)(x), want)
+    torch.testing.assert_close(vmap(lambda x: vmap(doubled)(x[:, None])[:, 0])(x), want)
+    seen = []
+    vmap(lambda x: (seen.append(x), doubled(x))[1])(x)
+    assert len(seen) == 2                      # it ran again
+
+
+def test_what_escapes_is_refused_and_shown_as_a_batch():
+    kept = []
+    vmap(lambda x: kept.append(x * 2) or x)(torch.ones(2, 3))
+    for use in (lambda t: t + 1, torch.sum, lambda t: torch.ones(3) + t):
+        with pytest.raises(RuntimeError, match="Either your tensor may have escaped from inside a function being vmapped"):
+            use(kept[0])
+    for ask in (lambda t: t.tolist(), lambda t: t.numpy()):
+        with pytest.raises(RuntimeError, match="Cannot access data pointer of Tensor that doesn't have storage"):
+            ask(kept[0])
+    assert repr(kept[0]) == "BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[2., 2., 2.],\n            [2., 2., 2.]])\n)"

@@ -9,10 +9,9 @@ import textwrap
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.custom_batching import custom_vmap
 
-from ..engine import TRACED, Example, context, example_of, present
+from ..engine import TRACED, Example, context, example_of, innermost, is_example, present
 from ..interop import from_jax, to_jax
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import edge, meta, read
@@ -25,7 +24,7 @@ from .saved import Entrance, end_of
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
-    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes", "own", "on", "recorded")
+    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced", "pushes", "own", "on", "recorded", "depth", "over")
 
     def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
@@ -33,6 +32,7 @@ class Level:
         self.traced = False                    # whether torch traces the function (linearize), which asks less
         self.pushes = False                    # whether this "grad" stands for torch's forward mode
         self.recorded = False                  # whether the examples of a vmap are Examples, not tracers
+        self.depth, self.over = len(levels()) + 1, False       # how many are around it and it; whether its Examples have escaped
         self.own, self.on = (), True           # leaves that only serve it; whether gradients are wanted outside
 
     @property
@@ -172,10 +172,10 @@ def unbatched(ts):
     """(tensors with their batches, the dimension of each batch or None) at the innermost vmap that batches any of the tensors; None where
     none does. What the vmap was given is the caller's own tensor."""
     vals = [read(t) for t in ts]
-    n = max([v.array.level for v in vals if v.array.__class__ is Example], default=None)
-    if n is not None:
-        mapped = [v.array.__class__ is Example and v.array.level == n for v in vals]
-        return _given([wrap(v.array.batch) if b else t for v, t, b in zip(vals, ts, mapped)], mapped, ts, levels()[n - 1])
+    level = innermost(vals)
+    if level is not None:
+        mapped = [is_example(v, level) for v in vals]
+        return _given([wrap(v.array.batch) if b else t for v, t, b in zip(vals, ts, mapped)], mapped, ts, level)
     seen = [None, None, None]
 
     @custom_vmap
@@ -216,8 +216,7 @@ def everywhere(t):
 def rebatched(ts, level):
     """Tensors whose first dimension is the batch as the function sees them, at a level."""
     if level.recorded:
-        n = levels().index(level) + 1
-        return [wrap(example_of(present(read(t)), n)) for t in ts]
+        return [wrap(example_of(present(read(t)), level)) for t in ts]
     values = tuple([to_jax(t) for t in ts])
     shapes = [(v.shape[1:], v.dtype) for v in values]
 
@@ -244,6 +243,9 @@ def refuse_detaching(t):
 def shown(t, text, found=None):
     """repr of a tensor that transforms are at work on; `text` is that of a tensor that none knows."""
     found = levels() if found is None else found
+    a = t._ts_st.value.array
+    if a.__class__ is Example and a.level.over:
+        return _wrapped(f"BatchedTensor(lvl={a.level.depth}, bdim=0", shown(wrap(read(t).array.batch), text, found))
     if found and found[-1].randomness == "old" and is_traced(t):          # which it formats number by number
         raise RuntimeError("Batching rule not implemented for aten::is_nonzero. We could not generate a fallback."
                            if t.is_floating_point() or t.is_complex() else UNDETACHABLE)
@@ -257,8 +259,6 @@ def shown(t, text, found=None):
                 batch = unbatched([t])
             if batch is not None and batch[1][0] is not None:
                 (value,), (dim,) = batch
-                if "vmap without values" in context.modes:
-                    np.asarray(to_jax(value))          # it is tried again, with values
                 return _wrapped(f"BatchedTensor(lvl={n}, bdim={dim}", shown(value, text, found[:n - 1]))
     return text(t)
 

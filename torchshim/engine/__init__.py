@@ -5,7 +5,7 @@ It knows JAX and nothing of torch: an operator is an `Operator`, which makes an 
 import logging
 
 from . import execute, half, heap, pool
-from .compile.batch import Batched, Example, example_of, of_batch, row_of
+from .compile.batch import Batched, Example, example_of, innermost, is_example, of_batch, row_of
 from .compile.cache import use_persistent_cache
 from .compile.gradient import Plan, Reads, influences
 from .compile.instance import Instance

@@ -36,7 +36,7 @@ LONG = 64                  # operators: a longer trace is worth recording, where
 LARGE = 1 << 22            # elements that a large call may make; a longer result is worth the memory that recording saves
 BUDGET = 1 << 26           # elements that large calls may make until traces are recorded again
 _KNOWN = 4096
-FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # modes in which it counts what values are computed from
+FOLLOWED = frozenset(("transform", "forward AD"))    # modes in which it counts what values are computed from
 
 
 

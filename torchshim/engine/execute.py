@@ -218,7 +218,7 @@ def immediate(context, op, layout, vals, nums, kinds):
     arrays = [array_of(v) for v in vals]
     with jax.enable_x64(True):
         numbers = [np.array(n, np.float64 if k == "f" else np.int64) for n, k in zip(nums, kinds)]
-        out = (inst.whole if "vmap without values" in context.modes else inst.call)(*arrays, *numbers)
+        out = inst.call(*arrays, *numbers)
     out = [wrap(a, m) for a, m in zip(out, inst.out_metas)]
     return (out[0] if inst.out.__class__ is Meta else out), inst
 

@@ -1,7 +1,7 @@
 """vmap: a function of examples as a function of batches.
 
-The user's function sees Examples (engine/compile/batch.py): each operator on them is recorded for the batch, like any other. What wants
-more of them than that, as a function of JAX, runs again by jax.vmap, with tracers inside.
+The user's function sees Examples (engine/compile/batch.py): each operator on them is recorded for the batch, like any other. A function
+that computes with JAX (`to_jax`) runs again by jax.vmap, with tracers inside.
 
 Where gradients are wanted of something inside, the whole call becomes one node of the graph; its backward batches the
 function's own backward.
@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import pathlib
 import re
 import traceback
 
 import jax
-import numpy as np
 
 from ..autograd.forward_ad import level_here
 from ..autograd.function import FunctionNode
 from ..autograd.levels import UNDETACHABLE, Level, is_traced, levels, running
 from ..autograd.saved import RELEASED, end_of, modified_error, residuals, tensor_at, written_error
-from ..engine import TRACED, Example, NeedsNumbers, NeedsTracer, array_of, context, default_device, example_of, is_host, meta_of, present, value_of
-from ..engine.interpret import build
+from ..engine import TRACED, Example, NeedsNumbers, NeedsTracer, context, example_of, is_example, meta_of, present
 from ..engine.site import is_users
 from ..interop import from_jax, to_jax
 from ..overrides import TorchFunctionMode
@@ -37,7 +34,6 @@ from ..tensor.core.view import make_view_any
 from ..tensor.core.write import bump, check_inplace, is_inference, rewrite
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
-from .layouts import layouts
 from .names import batched_name
 from .parts import mapped_by, replaced
 
@@ -113,8 +109,6 @@ def _explained(randomness):
         old = _refused_by_old(error) if randomness == "old" else None
         if old is not None:
             raise RuntimeError(old) from error
-        if "vmap without values" in context.modes:
-            raise                              # it is tried again, with values
         if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
             raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.") from error
         frames = traceback.extract_tb(error.__traceback__)
@@ -200,14 +194,13 @@ def _batched(fn, xs, dims, randomness, held, drawn):
     wants = [context.grad is True and edge(x) is not None for x in xs]
     since, info, size = now(), {}, meta(xs[0]).shape[dims[0]]
 
-    def seen(ts, recorded=False):
-        """What the results, and the arguments that were written, are for the examples `ts`."""
+    def seen(ts, level):
+        """What the results, and the arguments that were written, are for the examples `ts` at a level."""
+        level.ins = ts
         for t, want in zip(ts, wants):
             if want:
                 t._ts_edge = True
         before = [(t._ts_st.gen, t._ts_st.version) for t in ts]
-        level = Level("vmap", ts, xs, dims, randomness)
-        level.recorded = recorded
         with running(level), contextlib.nullcontext() if size else _Promoting(), _counted(size):
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
@@ -236,16 +229,15 @@ def _batched(fn, xs, dims, randomness, held, drawn):
         return made
 
     def run(*arrays):
-        return [to_jax(t) for t in seen([_example(from_jax(a, meta(x).device), x, d) for a, x, d in zip(arrays, xs, dims)])]
+        ts = [_example(from_jax(a, meta(x).device), x, d) for a, x, d in zip(arrays, xs, dims)]
+        return [to_jax(t) for t in seen(ts, Level("vmap", ts, xs, dims, randomness))]
     _EXAMPLES[0] = seen.__code__
     with _explained(randomness):
-        made = _recorded(seen, xs, dims, size)
+        made = _recorded(seen, xs, dims, size, Level("vmap", (), xs, dims, randomness))
     if made is None:
-        arrays, lie = _interpreted(run, xs, dims, randomness) or (None, ())
-        if arrays is None:
-            with jax.enable_x64(True), _explained(randomness):
-                arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
-        made = [_tensor(a, d, s) for a, d, s in itertools.zip_longest(arrays, info["devices"], lie)]
+        with jax.enable_x64(True), _explained(randomness):
+            arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
+        made = [from_jax(a, d) for a, d in zip(arrays, info["devices"])]
     if info["gained"]:
         return None
     for k, times in reversed(info["written"]):     # what was written in place is written to the caller's tensor
@@ -291,55 +283,23 @@ class _Promoting(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _recorded(seen, xs, dims, size):
+def _recorded(seen, xs, dims, size, level):
     """The results of a batched function, recorded operator by operator. None where it wants to be traced."""
+    level.recorded = True
     vals, around, before = [read(x) for x in xs], levels(), states()
     if any([v.extra is TRACED and v.array.__class__ is not Example for v in vals]):
         return None
-    n = len(around) + 1
     rows = [present(read(wrap(v).movedim(d, 0)) if d else v) for v, d in zip(vals, dims)]
     try:
-        made = seen([_example(wrap(example_of(v, n)), x, d) for v, x, d in zip(rows, xs, dims)], True)
+        made = seen([_example(wrap(example_of(v, level)), x, d) for v, x, d in zip(rows, xs, dims)], level)
+        return [wrap(v.array.batch) if is_example(v, level) else wrap(v).expand(size, *v.meta.shape) for v in map(read, made)]
     except NeedsTracer:
-        if any([level.recorded for level in around]):
+        if any([outer.recorded for outer in around]):
             raise                              # for the vmap around
         restore(before)
         return None
-    return [_rows(read(t), n, size) for t in made]
-
-
-def _rows(v, n, size):
-    """The tensor whose rows, `size` of them, are what a Value is for the examples of the `n`th level."""
-    if v.array.__class__ is Example and v.array.level == n:
-        return wrap(v.array.batch)
-    return wrap(v).expand(size, *v.meta.shape)
-
-
-def _interpreted(run, xs, dims, randomness):
-    """The results of a batched function, traced as one program and interpreted: JAX would compile each of its primitives by itself; and how
-    they lie (`layouts`). None where the function wants to see its batches (a print, some custom Functions), or the batch does not lie on
-    the host."""
-    if levels() or not all([is_host(meta(x).device) and not is_traced(x) for x in xs]):
-        return None
-    before = states()
-    try:
-        with jax.enable_x64(True), context.mode("vmap without values", True):
-            context.record_all()
-            closed = jax.make_jaxpr(jax.vmap(run, in_axes=tuple(dims)))(*[jax.ShapeDtypeStruct(meta(x).shape, meta(x).dtype) for x in xs])
-    except _NEEDS_NUMBERS as error:
-        old = _refused_by_old(error) if randomness == "old" else None
-        if old is not None:
-            raise RuntimeError(old) from error
-        restore(before)
-        return None
-    with jax.enable_x64(True):
-        return build(closed)(*[np.asarray(array_of(read(x))) for x in xs]), layouts(closed, [meta(x) for x in xs])
-
-
-def _tensor(a, device, strides=None):
-    if isinstance(a, np.ndarray):
-        return wrap(value_of(a, meta_of(a.shape, a.dtype, device or default_device(), strides)))
-    return from_jax(a, device)
+    finally:
+        level.over = True
 
 
 def _example(t, x, d):

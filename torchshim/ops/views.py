@@ -31,15 +31,11 @@ class LazyInstance(Instance):
     def call(self, *args):
         return self.fn(*args)
 
-    def whole(self, *args):
-        """`call` of tracers: what is an equation or two is not traced to be one."""
-        return self.fn(*args) if self.op.brief else super().whole(*args)
-
 
 class LazyOp(Operator):
     """An Operator whose Instances are lazy. `back` is its gradient where it is linear in its one input and saves nothing:
-    (inst) -> function of the cotangents and numbers. `brief`: its function is an equation or two."""
-    back, brief = None, False
+    (inst) -> function of the cotangents and numbers."""
+    back = None
 
     def back_on_host(self, inst):
         """How NumPy does `back`, as `on_host`."""
@@ -55,10 +51,6 @@ class LazyOp(Operator):
 
 class LazyVjp(LazyOp, VjpOp):
     """The backward of a linear LazyInstance with one input: cotangents and numbers in, its gradient out."""
-
-    @property
-    def brief(self):
-        return self.inst.op.brief
 
     def lying(self, metas, strides):
         m = self.inst.in_metas[0]
@@ -294,7 +286,6 @@ def _lie_slice(inst, plan, saved, cts):
 
 
 slice_op = _SliceOp("slice", _get_slice, _place_slice, _put_slice, back=_back_slice, lie=_lie_slice)
-slice_op.brief = True
 
 
 class SlicePut(LazyOp):
@@ -384,7 +375,6 @@ reshape = ViewOp(
     lambda inst, ct, shape, strides: jnp.reshape(ct, inst.in_metas[0].shape),
     host_back=lambda inst, ct, shape, strides: reshaped(ct, inst.in_metas[0].shape),
     lie=lambda inst, plan, saved, cts: (view_strides(cts[0], inst.in_metas[0].shape),))
-permute.brief = reshape.brief = True
 
 
 def _put_expand(inst, base, value, shape):

@@ -4,16 +4,22 @@ A function of one example is one of a batch where its argument is an `Example`: 
 """
 from __future__ import annotations
 
+import operator
+
 import jax
 
 from ..record.memo import Memo
 from ..record.meta import Meta, meta_of
 from ..record.trace import record
-from ..record.value import TRACED, NeedsNumbers, NeedsTracer, value_of
+from ..record.value import TRACED, NeedsNumbers, value_of
 from .instance import Instance
 from .operator import Operator
 
 _made = Memo(1024)
+_depth = operator.attrgetter("depth")
+_ESCAPED = ("Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
+            "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in `gen_vmap_plumbing` "
+            "Please file an issue if it looks like the latter")
 
 
 class Batched(Operator):
@@ -55,24 +61,17 @@ class Batched(Operator):
 
 
 class Example:
-    """Stands where the array of a Value is that is each row of `batch`, a Value, for the `level`th transform from outside."""
+    """Stands where the array of a Value is that is each row of `batch`, a Value, at a `level`: that has a `depth`, and is `over` or not."""
     __slots__ = ("batch", "level")
 
     def __init__(self, batch, level):
         self.batch, self.level = batch, level
 
     def _numbers(self, *_, **__):
+        """What NumPy and Python do with an array ends here."""
         raise NeedsNumbers
 
-    def _tracer(self, *_, **__):
-        raise NeedsTracer
-
-    def __getattr__(self, name):
-        raise NeedsNumbers if name.startswith("__array") else NeedsTracer      # NumPy's protocols, or JAX's
-
     __array__ = __bool__ = __index__ = __int__ = __float__ = _numbers
-    __jax_array__ = __getitem__ = __iter__ = __len__ = _tracer
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = _tracer
 
 
 def example_of(batch, level, meta=None):
@@ -82,13 +81,25 @@ def example_of(batch, level, meta=None):
     return v
 
 
+def innermost(vals):
+    """The innermost level at which some of the Values are Examples; None where none is."""
+    return max([v.array.level for v in vals if v.array.__class__ is Example], key=_depth, default=None)
+
+
+def is_example(v, level):
+    """Whether a Value is an Example at a level."""
+    return v.array.__class__ is Example and v.array.level is level
+
+
 def of_batch(op, vals):
     """What `op` on these Values is for the innermost batch of which some are Examples: (the operator, its Values, the level); None where none
     is."""
-    level = max([v.array.level for v in vals if v.array.__class__ is Example], default=None)
+    level = innermost(vals)
     if level is None:
         return None
-    mapped = tuple([v.array.__class__ is Example and v.array.level == level for v in vals])
+    if level.over:
+        raise RuntimeError(_ESCAPED)
+    mapped = tuple([is_example(v, level) for v in vals])
     return Batched.of(op, mapped), [v.array.batch if b else v for v, b in zip(vals, mapped)], level
 
 
@@ -98,8 +109,8 @@ def for_examples(context, op, layout, vals, nums, kinds):
     found = of_batch(op, vals)
     if found is None:
         return None
-    inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
     batched, rows, level = found
+    inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
     made, _ = record(context, batched, layout, rows, nums, kinds)
     if inst.out.__class__ is Meta:
         return example_of(made, level, inst.out), inst

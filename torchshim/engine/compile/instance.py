@@ -52,12 +52,12 @@ class Instance:
     the jaxpr or the family. `jaxpr`: what tracing `fn` would give, where that is there already. `wide`: see engine/half.py.
     """
     __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "_family", "_sizes", "_alike", "plans", "steps",
-                 "_jaxpr", "_jit", "_interp", "_cost", "_routine", "info", "wide", "diff_ins", "diff_outs", "grad_fn_name")
+                 "_jaxpr", "_jit", "_interp", "_cost", "info", "wide", "diff_ins", "diff_outs", "grad_fn_name")
 
     def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None,
                  jaxpr=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds, self._jaxpr = op, layout, fn, in_metas, kinds, jaxpr
-        self._jit = self._interp = self._cost = self._routine = self.info = self.wide = self._family = self._sizes = None
+        self._jit = self._interp = self._cost = self.info = self.wide = self._family = self._sizes = None
         self._alike = None if alike is None else (alike, values, remade)
         if results is None:
             results = self.family.results(self.sizes, in_metas) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
@@ -118,13 +118,6 @@ class Instance:
     def call(self, *args):
         """Apply to arrays or tracers (inputs, then numbers); a list of results."""
         return core().jaxpr_as_fun(self.jaxpr)(*args)
-
-    def whole(self, *args):
-        """`call` of tracers as one equation."""
-        from .calls import Routine, primitive
-        if self._routine is None:
-            self._routine = Routine(self.jaxpr)
-        return primitive().bind(*args, routine=self._routine)
 
     def lowered(self, fence, *args):
         """`call` as it is compiled: for a CPU, where there is a Fence."""

@@ -167,16 +167,6 @@ def _scan(builder, eqn, ins, outs):
     return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
 
 
-def _operator(builder, eqn, ins, outs):
-    """An operator that is one equation (compile/calls.py): what was made of it is kept with it."""
-    routine = eqn.params["routine"]
-    if builder.check or builder.sizes is not None:
-        return builder.inline(routine.closed, ins)
-    if routine.run is None:
-        routine.run, _ = builder.program_of(routine.closed)
-    return builder.emit_many(routine.run, [builder.any_form(v) for v in ins], outs, raw=True)
-
-
 def _platform_index(builder, eqn, ins, outs):
     """Which branch is this platform's."""
     index = [k for k, platforms in enumerate(eqn.params["platforms"]) if platforms is None or "cpu" in platforms]
@@ -205,7 +195,6 @@ STRUCTURAL: dict[str, Callable] = {
     "platform_index": _platform_index,
     "empty": _empty,
     "empty2": _empty,
-    "operator": _operator,
     "while": _while,
     "scan": _scan,
 }

@@ -43,12 +43,15 @@ class _Traced:
 TRACED = _Traced()         # `extra` of a Value whose array is a tracer
 
 
-class NeedsNumbers(Exception):
-    """Somebody asks an example of a batch (see compile/batch.py) for its numbers."""
+class NeedsNumbers(RuntimeError):
+    """Somebody asks an example of a batch (see compile/batch.py) for its numbers. Its words are torch's where the example escaped."""
+
+    def __init__(self):
+        super().__init__("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 class NeedsTracer(Exception):
-    """Somebody computes with such an example by other than operators."""
+    """Somebody wants to compute with such an example in JAX."""
 
 
 def lost(v):

@@ -645,7 +645,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __repr__(self, *, tensor_contents=None):
         from .text import tensor_text
-        if "transform" in context.modes:
+        if "transform" in context.modes or self._ts_st.value.extra is TRACED:
             from ...autograd.levels import shown
             return shown(self, lambda t: tensor_text(t, tensor_contents))
         return tensor_text(self, tensor_contents)
