@@ -198,8 +198,11 @@ def run_prefix(state, values, inputs, nums, live):
 
 
 def immediate(context, op, layout, vals, nums, kinds):
-    """Apply `op` now: some operand is a tracer, has no data, or lives on another device."""
+    """Apply `op` now: some operand is a tracer or an example, has no data, or lives on another device."""
     counters["immediate"] += 1
+    found = for_examples(context, op, layout, vals, nums, kinds)
+    if found is not None:
+        return found
     devices = {v.meta.device for v in vals}
     if "meta" in devices:
         # what has data must not lose it to an in-place operator whose operand has none
@@ -211,9 +214,6 @@ def immediate(context, op, layout, vals, nums, kinds):
     traced = any(v.extra is TRACED for v in vals)
     if not traced:
         return _elsewhere(context, op, layout, vals, nums, kinds)
-    found = for_examples(context, op, layout, vals, nums, kinds)
-    if found is not None:
-        return found
     inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
     arrays = [array_of(v) for v in vals]
     with jax.enable_x64(True):

@@ -233,7 +233,7 @@ def _batched(fn, xs, dims, randomness, held, drawn):
         return [to_jax(t) for t in seen(ts, Level("vmap", ts, xs, dims, randomness))]
     _EXAMPLES[0] = seen.__code__
     with _explained(randomness):
-        made = _recorded(seen, xs, dims, size, Level("vmap", (), xs, dims, randomness))
+        made = _recorded(seen, xs, dims, size, Level("vmap", (), xs, dims, randomness), drawn)
     if made is None:
         with jax.enable_x64(True), _explained(randomness):
             arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
@@ -283,10 +283,10 @@ class _Promoting(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _recorded(seen, xs, dims, size, level):
+def _recorded(seen, xs, dims, size, level, drawn):
     """The results of a batched function, recorded operator by operator. None where it wants to be traced."""
     level.recorded = True
-    vals, around, before = [read(x) for x in xs], levels(), states()
+    vals, around = [read(x) for x in xs], levels()
     if any([v.extra is TRACED and v.array.__class__ is not Example for v in vals]):
         return None
     rows = [present(read(wrap(v).movedim(d, 0)) if d else v) for v, d in zip(vals, dims)]
@@ -296,7 +296,7 @@ def _recorded(seen, xs, dims, size, level):
     except NeedsTracer:
         if any([outer.recorded for outer in around]):
             raise                              # for the vmap around
-        restore(before)
+        restore(drawn)
         return None
     finally:
         level.over = True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numpy import ndarray
 
-from ...engine import Immediate, Value, context, record
+from ...engine import TRACED, Immediate, Value, context, record
 from ...engine.direct import number
 from ...ops.registry import SF, SI
 from . import graph
@@ -61,7 +61,8 @@ def apply_any(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers: what the fast forms below leave out."""
     vals = [read(t) for t in tensors]
     edges = tuple([edge(t) for t in tensors])
-    result, inst = record(context, op, layout, vals, nums, kinds)
+    run = context.executor.immediate if "transform" in context.modes and any([v.extra is TRACED for v in vals]) else record
+    result, inst = run(context, op, layout, vals, nums, kinds)
     return finish(result, inst, vals, edges, tensors, nums)
 
 
