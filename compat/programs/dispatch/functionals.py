@@ -2,7 +2,6 @@
 import warnings
 
 import torch
-import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 warnings.simplefilter("ignore")
