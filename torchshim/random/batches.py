@@ -5,7 +5,7 @@ import functools
 import math
 
 from ..autograd.levels import below, innermost_vmap, levels, rebatched, unbatched
-from ..engine import context, contiguous_strides
+from ..engine import context, contiguous_strides, meta_of
 from ..tensor.api.out import refuse_drawn
 from ..tensor.core.handle import TensorBase
 from .generator import check_randomness, refuse_random
@@ -26,11 +26,22 @@ def differing():
     return level if level is not None and level.randomness == "different" else None
 
 
-def for_each(level, make, shape, at=0):
-    """What `make(shape of the batch)` draws outside of the vmap, as its examples of this shape see it; the batch has dimension `at`."""
+def for_each(level, make, shape):
+    """What `make(shape of the batch)` draws outside of the vmap, as its examples of this shape see it."""
     with below(level):
-        t = make((*shape[:at], level.size, *shape[at:])).movedim(at, 0)
+        t = make((level.size, *shape))
     return rebatched([t], level)[0]
+
+
+def whole(t):
+    """The Meta of the batch, that first, of which `t` is an example where the innermost vmap was given it; else None."""
+    level = differing()
+    k = next((k for k, i in enumerate(level.ins) if i is t), None) if level is not None else None
+    if k is None:
+        return None
+    m, d = level.given[k]._ts_meta, level.dims[k]
+    first, *others = [(*sizes[d:d + 1], *sizes[:d], *sizes[d + 1:]) for sizes in (m.shape, m.strides)]
+    return meta_of(first, m.dtype, m.device, *others)
 
 
 def batch_of(t):

@@ -25,7 +25,7 @@ from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
 from ..tensor.core.write import ask, check_inplace, is_inference, needs_grad, rebase, refuse_overlap, rewrite, write
-from .batches import batch_of, differing, for_each, refilled, to_refill, with_batches
+from .batches import differing, for_each, refilled, to_refill, whole, with_batches
 from .generator import stream
 from .streams import fill_order, in_memory_order
 
@@ -57,13 +57,12 @@ def placed(flat, meta):
     return v
 
 
-def made(draw, shape, dtype, device, requires_grad=False, strides=None, like=None):
-    """A new tensor; `draw(n, contiguous)` gives the numbers. A vmap's batch of them lies as that of `like`."""
+def made(draw, shape, dtype, device, requires_grad=False, strides=None):
+    """A new tensor; `draw(n, contiguous)` gives the numbers. `strides` may be those of a vmap's whole batch."""
     level = differing()
     if level is not None:
-        at = 0 if like is None else batch_of(like) or 0
-        lie = None if strides is None or at else (math.prod(shape), *strides)
-        return for_each(level, lambda whole: made(draw, whole, dtype, device, requires_grad, lie), check_size(shape), at)
+        lie = strides if strides is None or len(strides) > len(shape) else (math.prod(shape), *strides)
+        return for_each(level, lambda whole: made(draw, whole, dtype, device, requires_grad, lie), check_size(shape))
     meta = meta_of(check_memory(check_size(shape), dtype.itemsize), dtype, device, strides)
     if device == "meta":
         return done(wrap(value_of(None, meta)), requires_grad)
@@ -163,7 +162,7 @@ def _new(name, draw, floating=True):
         d = np_dtype(dtype, m.dtype)
         device = m.device if device is None else to_jax(device)
         s = stream(generator, device)
-        return made(lambda n, c: draw(s, n, d, c), m.shape, d, device, requires_grad, like_strides(m, memory_format), input)
+        return made(lambda n, c: draw(s, n, d, c), m.shape, d, device, requires_grad, like_strides(whole(input) or m, memory_format))
     make.__doc__ = f"Random numbers of the given size, drawn as torch.{name} draws them."
     like.__doc__ = f"As torch.{name}, with the size, dtype and layout of `input`."
     for f, full in ((make, name), (like, name + "_like")):
@@ -226,7 +225,7 @@ def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layo
     device = m.device if device is None else to_jax(device)
     s = stream(generator, device)
     return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad,
-                like_strides(m, memory_format), input)
+                like_strides(whole(input) or m, memory_format))
 
 
 @function(method=False)
