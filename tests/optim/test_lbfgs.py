@@ -48,3 +48,10 @@ def test_a_second_group_is_refused_at_the_step():
     optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(1))]})
     with pytest.raises(AssertionError, match="Expected exactly one param_group, but got 2"):
         optimizer.step(lambda: x.sum())
+
+
+def test_gradients_that_do_not_lie_in_a_row_are_refused():
+    w = torch.ones(4, 3).t().detach().requires_grad_()
+    optimizer = torch.optim.LBFGS([w])
+    with pytest.raises(RuntimeError, match="^view size is not compatible with input tensor's size and stride"):
+        optimizer.step(lambda: (w.pow(2).sum().backward(), torch.ones(()))[1])

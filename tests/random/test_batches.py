@@ -141,7 +141,8 @@ def test_masks_of_transposed_examples_are_drawn_as_torch_draws_them():
 
 @pytest.mark.parametrize("draw, lie, dim, expected", [
     (torch.rand_like, lambda x: x.mT, 1, [0.4963, 0.0885, 0.3074, 0.4901, 0.4556, 0.3489, 0.7682, 0.132, 0.6341, 0.8964, 0.6323, 0.4017]),
-    (torch.randn_like, lambda x: x, 1, [1.541, -0.2934, 0.4033, 0.838, -2.1788, 0.5684, -0.7193, -0.4033, -1.0845, -1.3986, -0.5966, 0.182]),
+    (torch.randn_like, lambda x: x, 1,
+     [1.541, -0.2934, 0.4033, 0.838, -2.1788, 0.5684, -0.7193, -0.4033, -1.0845, -1.3986, -0.5966, 0.182]),
     (lambda t: torch.randint_like(t, 100), lambda x: x[..., :1].expand(2, 3, 2), 2, [44, 39, 33, 60, 63, 79, 27, 3, 97, 83, 1, 66]),
     (lambda t: torch.rand_like(t, memory_format=torch.contiguous_format), lambda x: x, 2,
      [0.4963, 0.7682, 0.0885, 0.132, 0.3074, 0.6341, 0.4901, 0.8964, 0.4556, 0.6323, 0.3489, 0.4017])])

@@ -159,7 +159,7 @@ class LBFGS(Optimizer):
     def _gather_flat_grad(self):
         parts = []
         for p in self._params:
-            g = p.new_zeros(p.numel()) if p.grad is None else (p.grad.to_dense() if p.grad.is_sparse else p.grad).reshape(-1)
+            g = p.new_zeros(p.numel()) if p.grad is None else (p.grad.to_dense() if p.grad.is_sparse else p.grad).view(-1)
             parts.append(FUNCTIONS["view_as_real"](g).view(-1) if g.is_complex() else g)
         return _vector(FUNCTIONS["cat"](parts, 0) if len(parts) > 1 else parts[0].clone())
 
