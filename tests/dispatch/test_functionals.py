@@ -43,7 +43,13 @@ CALLS = [
     lambda x: F.margin_ranking_loss(x, W, torch.ones(3, 4)), lambda x: F.hinge_embedding_loss(x, (W - 0.5).sign()),
     lambda x: x @ IMG[:, :, :4, 0].transpose(1, 2), lambda x: x[0] @ IMG[:, :, 0], lambda x: torch.lerp(x, W, W),
     lambda x: torch.atan2(x, W), lambda x: torch.hypot(x, W), lambda x: torch.index_add(x, 0, I, W), lambda x: torch.kthvalue(x, 2)[0],
-    lambda x: torch.lgamma(x + 1), lambda x: torch.embedding(x, I), lambda x: F.embedding(I, x)]
+    lambda x: torch.lgamma(x + 1), lambda x: torch.embedding(x, I), lambda x: F.embedding(I, x),
+    *[lambda x, p=p: torch.linalg.vector_norm(x, p, 1) for p in (1, 1.5, 2, 3, float("inf"))], lambda x: torch.logcumsumexp(x, 1),
+    lambda x: torch.stack(torch.var_mean(x, 1)), lambda x: torch.dist(x, W), lambda x: torch.trace(x),
+    lambda x: torch.addmv(x[0, :3], x[:, :3], x[0, :3]), lambda x: torch.fft.rfft(x).abs(), lambda x: torch.fft.fft(x).abs(),
+    lambda x: torch.fft.irfft(torch.fft.rfft(x)), lambda x: F.prelu(x, x[0, :1]), lambda x: F.rrelu(x),
+    lambda x: torch.masked_scatter(x, x > 1, W), lambda x: F.max_unpool2d(x[None, :2, :2], torch.tensor([[[0, 1], [2, 3]]]), 2),
+    lambda x: F.logsigmoid(x), lambda x: torch.asin(x / 9)]
 
 
 @pytest.mark.parametrize("call", CALLS)

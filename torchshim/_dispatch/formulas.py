@@ -38,8 +38,8 @@ class Formula:
         self.saves, self.first = "results" in used, ()               # first: the results with a history that it reads, in torch's order
 
     def asked(self, call):
-        """The arguments whose elements the gradients that are needed of a call ask for."""
-        return {n for name, names in self.of.items() for n in names & self.reads
+        """What the gradients that are needed of a call ask for: names of arguments, and "y" and "results"."""
+        return {n for name, names in self.of.items() for n in names
                 if name is None or any([t.requires_grad for t in tensors_in([getattr(call, name)])])}
 
     def outputs(self, n):
@@ -194,16 +194,6 @@ def _var_back(a, g):
 def _std_back(a):
     g = do("div.Tensor", a.g, do("mul.Scalar", a.y, 2))
     return _var_back(a, do("masked_fill_.Scalar", g, do("eq.Scalar", a.y, 0), 0))
-
-
-def _norm_back(a):
-    if a.ord != 2:
-        raise NotImplementedError(f"torchshim: the gradient of aten.linalg_vector_norm of order {a.ord} under __torch_dispatch__")
-    dims = _dims(a.dim, a.self.ndim)
-    whole = a.dim is None
-    g, y = (a.g, a.y) if whole else [_unsqueezed(x, dims, a.keepdim, a.self.ndim, a.dim) for x in (a.g, a.y)]
-    made = do("masked_fill_.Scalar", do("div.Tensor", a.self, y), do("eq.Scalar", y, 0), 0)
-    return do("mul.Tensor", g, made)
 
 
 def _logsumexp(a):
@@ -399,7 +389,6 @@ _add("topk", "TopkBackward0", only=(0,), self=lambda a: _chosen(a, a.results[1],
 _add("sort", "SortBackward0", only=(0,), self=lambda a: _chosen(a, a.results[1], a.dim, True))
 _add("var.correction", "VarBackward0", self=lambda a: _var_back(a, a.g))
 _add("std.correction", "StdBackward0", self=_std_back)
-_add("linalg_vector_norm", "LinalgVectorNormBackward0", self=_norm_back)
 _add("logsumexp", "LogsumexpBackward0", self=_logsumexp)
 _add("cumsum", "CumsumBackward0", self=lambda a: do("flip", do("cumsum", do("flip", a.g, [a.dim]), a.dim), [a.dim]))
 _add("mm", "MmBackward0", self=lambda a: _first_of_mm(a.g, a.self, a.mat2), mat2=lambda a: _second_of_mm(a.g, a.self, a.mat2))

@@ -6,7 +6,7 @@ import torchshim as torch
 
 from ..nn import functional as F
 from .decomposed import RULES, _matmul
-from .formulas import FORMULAS, _add, _dims, _norm_back, _summed_to, _times, _unsqueezed
+from .formulas import FORMULAS, _add, _dims, _summed_to, _times, _unsqueezed
 from .functional_kernels import KERNELS, _ctc, _resized
 from .kernels import _nll_forward, _pulled_back
 from .python import do
@@ -43,15 +43,6 @@ def _nansum(a):
     return do("mul.Tensor", do("expand", g, list(a.self.shape)), given)
 
 
-def _norm(a):
-    a.ord = a.p
-    if a.p != 1:
-        return _norm_back(a)
-    y, dims = a.y, _dims(a.dim, a.self.ndim)   # which torch puts back as well
-    g, _ = [_unsqueezed(x, dims, a.keepdim, a.self.ndim, a.dim) for x in (a.g, y)]
-    return _times(do("sgn", a.self), g)
-
-
 def _selected(a):
     shape = list(torch.broadcast_shapes(a.self.shape, a.mask.shape))
     zeros = do("zeros_like", do("expand", a.self, shape), memory_format=torch.preserve_format)
@@ -76,7 +67,6 @@ _add("lerp.Scalar", "LerpBackward0", self=lambda a: do("mul.Scalar", a.g, 1 - a.
 _add("clamp_min.Tensor", "ClampMinBackward1", lambda a: _bounded(a, "ge"))
 _add("clamp_max.Tensor", "ClampMaxBackward1", lambda a: _bounded(a, "le"))
 _add("nansum", "NansumBackward0", self=_nansum)
-_add("norm.ScalarOpt_dim", "NormBackward1", self=_norm)
 _add("linalg_cross", "LinalgCrossBackward0", self=lambda a: do("linalg_cross", a.other, a.g, dim=a.dim),
      other=lambda a: do("linalg_cross", a.g, a.self, dim=a.dim))
 _add("linalg_matrix_exp", "LinalgMatrixExpBackward0", self=_matrix_exp)

@@ -262,6 +262,9 @@ def _gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     return first - soft.detach() + soft
 
 
+RULES["selu_"] = lambda input: do("elu_", input, 1.6732632423543772, 1.0507009873554805)
+
+
 # -- losses -----------------------------------------------------------------------------------------------------------------------
 def _filled(numbers, like):
     made = do("empty.memory_format", [len(numbers)], dtype=like.dtype, layout=strided, device=like.device)

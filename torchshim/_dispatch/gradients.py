@@ -31,7 +31,7 @@ def followed(op, args, kwargs):
     name = op.name().removeprefix("aten::")
     base = name.partition(".")[0]
     known = op._schema
-    written = next((x for a, x in zip(known.arguments, args) if a.mutated), None)
+    written = args[0] if known.arguments[0].mutated else None
     formula = FORMULAS.get(name.replace(f"{base}.", f"{base[:-1]}.").removesuffix("_") if written is not None else name)
     if formula is None:
         if base not in WITHOUT and "backward" not in base and not state().stack and not any(
@@ -47,7 +47,8 @@ def followed(op, args, kwargs):
         if written in [x for k, x in enumerate(args) if k and isinstance(x, Tensor) and x is written]:
             raise NotImplementedError(f"torchshim: the gradient of {op} on one tensor twice under __torch_dispatch__")
     call = Call(known, args, kwargs)
-    call.reads = formula.asked(call)
+    asked = formula.asked(call)
+    call.reads, call.wants = asked & formula.reads, asked
     if written is not None and "self" in call.reads:
         with grad_mode(False):
             call.self = do("clone", written)           # what was there before
@@ -114,7 +115,7 @@ def _attached(formula, call, made, written, args):
             vw.creation, vw.seen = ("multi" if len(outs) > 1 else None), version(o)
         o._ts_edge = node if len(outs) == 1 else (node, k)
         done.append(o)
-    if formula.result:
+    if "y" in call.wants:
         with grad_mode(False):
             call.result = do("detach", done[0])
     elif formula.saves:
@@ -138,7 +139,7 @@ class DispatchNode(FunctionNode):
                 raise written_error(t, t._ts_st, v)
         given = [mode.tensor(box[k]) if k in box else None for k in range(len(self._ts_out_metas))]
         call.g, call.gs = given[0], given
-        if formula.result:
+        if "y" in call.wants:
             call.y = do("detach", call.result) if not context.grad else _output(self)
         needs = {}
         for (name, _), e in zip(self._ts_at, self._ts_next):

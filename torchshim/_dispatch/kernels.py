@@ -322,7 +322,7 @@ _KERNELS = {
     "hardsigmoid_backward": _back(F.hardsigmoid), "glu_backward": _back(F.glu), "elu": _elu, "elu_backward": _elu_backward,
     "log_sigmoid_forward": lambda self: (F.logsigmoid(self), self.new_empty(0)),
     "sigmoid_backward": _from_result(lambda g, y: g * (1 - y) * y), "tanh_backward": _from_result(lambda g, y: g * (1 - y * y)),
-    "new_empty_strided": _new_empty_strided, "_prelu_kernel": F.prelu,
+    "new_empty_strided": _new_empty_strided, "_prelu_kernel": lambda self, weight: F.prelu(self, weight.reshape(-1)),
     "upsample_nearest2d": lambda self, size, *scales: _resized(self, size, scales, "nearest"),
     "upsample_nearest2d_backward": lambda g, size, shape, *scales: _resized_back(g, size, shape, scales, "nearest"),
     "upsample_bilinear2d_backward": lambda g, size, shape, corners, *scales: _resized_back(g, size, shape, scales, "bilinear", corners),

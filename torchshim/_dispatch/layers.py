@@ -36,7 +36,7 @@ RULES["selu"] = lambda input: do("elu", input, 1.6732632423543772, 1.05070098735
 RULES["relu6"] = lambda input: do("hardtanh", input, 0, 6)
 RULES["hardtanh"] = lambda input, min_val=-1.0, max_val=1.0: do("hardtanh", input, min_val, max_val)
 RULES["logsigmoid"] = lambda input: do("log_sigmoid_forward", input)[0]
-RULES["prelu"] = lambda input, weight: do("_prelu_kernel", input, weight if weight.numel() == 1 or input.ndim < 2 else do(
+RULES["prelu"] = lambda input, weight: do("_prelu_kernel", input, weight if weight.ndim == input.ndim or input.ndim < 2 else do(
     "view", weight, [1, weight.numel(), *[1] * (input.ndim - 2)]))
 
 

@@ -59,7 +59,7 @@ class unseen:
 def begin():
     """Let calls be dispatched from now on."""
     from . import (attention, contractions, functional_formulas, functionals, further_formulas, gradients, layers,    # noqa: F401
-                   matrices, places, recurrent, signals, statistics)           # their rules
+                   matrices, places, recurrent, reduction_formulas, signals, statistics)       # their rules
     _let_functions_ask()
     overriding.dispatch = public
     _backward.dispatching = gradients

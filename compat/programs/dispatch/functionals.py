@@ -127,6 +127,10 @@ CASES = """
     torch.softmax(g,1) ; F.glu(g) ; F.kl_div(g,w) ; F.huber_loss(g,w) ; F.triplet_margin_with_distance_loss(g,w,x+1)
     F.instance_norm(g[None,None]) ; F.rms_norm(g,(4,)) ; F.conv1d(g[None],torch.ones(2,3,2)) ; F.pixel_shuffle(g.view(1,4,1,3),2)
     F.one_hot(i)
+    torch.linalg.vector_norm(g,3) ; g.norm(1) ; torch.linalg.vector_norm(g,1.5,dim=0) ; torch.linalg.vector_norm(g,float('inf'),dim=1)
+    torch.var_mean(g,1)[1] ; torch.logcumsumexp(g,1) ; torch.masked_scatter(g,x>1,w) ; torch.addmv(v,g[:,:3],v) ; torch.trace(g)
+    torch.dist(g,w) ; F.rrelu(g) ; F.prelu(g,torch.tensor([.1])) ; torch.fft.fft(g).abs() ; torch.fft.irfft(torch.fft.rfft(g))
+    F.max_unpool2d(g[None,None,:2,:2],torch.tensor([[[[0,1],[2,3]]]]),2) ; (g*1).pow_(2)
 """
 for case in CASES.replace("\n", ";").split(";"):
     if case.strip():
