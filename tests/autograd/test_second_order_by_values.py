@@ -29,3 +29,16 @@ def test_bags_have_no_second_derivative(mode):
     g, = torch.autograd.grad(out.square().sum(), w, create_graph=True)
     with pytest.raises(NotImplementedError, match="the derivative for '_embedding_bag_backward' is not implemented"):
         torch.autograd.grad(g.sum(), w)
+
+
+@pytest.mark.parametrize("shape, how", [((1,), ()), ((1, 1), ()), ((1,), (0,)), ((2, 1), (1,)), ((2, 1), (-1, True))])
+def test_the_gradient_of_a_product_of_one_zero_is_what_came_in(shape, how):
+    """With the history of that, or none; of another factor it is the product divided by that."""
+    for value, passed in ((0.0, True), (2.0, False)):
+        x = torch.full(shape, value, requires_grad=True)
+        g, = torch.autograd.grad(x.prod(*how).sum(), x, create_graph=True)
+        assert g.requires_grad is not passed and (g == 1).all()
+        v = torch.ones_like(x.prod(*how), requires_grad=True)
+        g, = torch.autograd.grad(x.prod(*how), x, v, create_graph=True)
+        by_x, by_v = torch.autograd.grad(g.sum(), (x, v), allow_unused=True)
+        assert (by_x is None) is passed and (by_v == 1).all()

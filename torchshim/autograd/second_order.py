@@ -55,19 +55,23 @@ def correct(node, plan, given, made, metas=None):
             if g._ts_edge is None:
                 _constant(g, node, twice == "zeros")
     looks = node._ts_inst.op.twice_looks
-    if looks is not None and looks[1] in plan.needs and set(looks[0]) <= set(plan.args):
+    looks = looks and looks(node._ts_inst)
+    if looks and looks[1] in plan.needs and set(looks[0]) <= set(plan.args):
         operands, wanted, find = looks
-        _end(made[plan.needs.index(wanted)], [given[plan.args.index(i)] for i in operands], lambda *held: find(node._ts_inst, *held))
+        k = plan.needs.index(wanted)
+        made[k] = _by_values(made[k], given[-1], [given[plan.args.index(i)] for i in operands], find)
 
 
-def _end(g, operands, find):
-    """Let a backward through the gradient `g` fail where `find`, given the operands' arrays, tells why. Operands of transforms hold none."""
+def _by_values(g, ct, operands, find):
+    """The gradient `g` with the history that `find`, given the operands' arrays, tells: one that fails, for the reason it gives; True: it is
+    the cotangent `ct`, with that one's history. Operands of transforms hold no arrays."""
     if g._ts_edge is None or any([read(x).extra is TRACED for x in operands]):
-        return
+        return g
     from ..tensor.api.undefined import undefined
     why = find(*[x.detach()._ts_host() for x in operands])
-    if why:
-        undefined(g, (g,), "Error", RuntimeError(why))
+    if why is True:
+        return ct.reshape(meta(g).shape)
+    return undefined(g, (g,), "Error", RuntimeError(why)) if why else g
 
 
 def _readers(plan, metas, twice):

@@ -402,15 +402,16 @@ def _product_gradients(ct, self, src, index, how, include_self):
 
 def _refuse_zeros_that_meet(name, source, places):
     """`twice_looks` of a product: torch has no second derivative where several zeros come to one place. `places`: where, and what is zero."""
-    def find(inst, index, values):
-        if inst.layout[4] != "prod" or not index.size:
-            return None
+    def looks(inst):
         m = inst.in_metas[0]
-        counts = np.zeros(m.shape or (1,), np.int64)
-        np.add.at(counts, *places(wrap_dim(inst.layout[1], m.ndim), np.atleast_1d(index), np.atleast_1d(values == 0)))
-        return (f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in "
-                "self") if (counts > 1).any() else None
-    return (1, 2), 2, find
+
+        def find(index, values):
+            counts = np.zeros(m.shape or (1,), np.int64)
+            np.add.at(counts, *places(wrap_dim(inst.layout[1], m.ndim), np.atleast_1d(index), np.atleast_1d(values == 0)))
+            return (f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position "
+                    "in self") if (counts > 1).any() else None
+        return ((1, 2), 2, find) if inst.layout[4] == "prod" and inst.in_metas[1].numel else None
+    return looks
 
 
 def _scattered(dim, index, zeros):

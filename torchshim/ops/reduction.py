@@ -178,7 +178,14 @@ def prod(self, dim, keepdim, dtype):
     return cast(_product(x, tuple(axes), keepdim, half_of(out)), out)
 
 
-prod.rule = _product_back
+def _zeros_alone(inst):
+    """`twice_looks` where each product is of one factor: what torch does where any is 0 passes the cotangent on."""
+    m, dim = inst.in_metas[0], inst.layout[1]
+    alone = m.ndim and (m.numel == 1 if dim is None else m.numel and m.shape[wrap_dims(dim, m.ndim)[0]] == 1)
+    return ((0,), 0, lambda x: bool((x == 0).any())) if alone else None
+
+
+prod.rule, prod.twice_looks = _product_back, _zeros_alone
 
 
 def on_diagonal(shape):

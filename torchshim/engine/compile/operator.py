@@ -50,8 +50,8 @@ class Operator:
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     unfollowed = False         # whether, of what writes, torch does not look at histories: they stay what they were
     twice_refuses = None       # the same of the Instance of its backward
-    # what of its backward depends on values: (the numbers of the operands to look at, of the gradient concerned, a function of Instance
-    # and their arrays: why the gradient has no gradient, or None)
+    # what of its backward's history depends on values: a function of Instance that gives None or (the numbers of the operands to look at,
+    # of the gradient concerned, a function of their arrays: why that has no gradient; True where it is the cotangent itself; or None)
     twice_looks = None
     linear_rule = None         # function of (Instance, operands, numbers, results, cotangents): the gradients, linear in the latter
     # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
