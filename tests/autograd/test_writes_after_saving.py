@@ -427,3 +427,19 @@ def test_the_cotangent_of_a_variance_may_be_written_after_its_gradient_was_made(
                 g.sum().backward()
         else:
             g.sum().backward()
+
+
+@pytest.mark.parametrize("f", [lambda a, b: a * b, torch.nn.functional.mse_loss, torch.nn.functional.linear],
+                         ids=["mul", "mse_loss", "linear"])
+@pytest.mark.parametrize("see", [lambda x: x, lambda x: x[1:]])
+def test_what_others_require_of_the_memory_gives_a_saved_view_no_history(f, see):
+    """A view made under no_grad is told of as such where its base has a history, and that is not a leaf that shares the memory."""
+    x, y = torch.ones(1, 3, requires_grad=True), torch.ones(2, 3)
+    with torch.no_grad():
+        v = see(y)
+    other = torch.nn.Parameter(y.detach())
+    z = f(x, v)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[torch.FloatTensor \[\d, \d\]\] is at version 1"):
+        z.sum().backward()
+    assert other.tolist() == [[2] * 3] * 2

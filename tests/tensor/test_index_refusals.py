@@ -62,8 +62,7 @@ def test_each_fill_of_an_expanded_tensor_warns():
         with pytest.warns(UserWarning, match="Use of masked_fill_ on expanded tensors is deprecated"):
             assert x.masked_fill_(torch.tensor([True, False] * 3), value).tolist() == [float(value)] * 6
         with pytest.warns(UserWarning, match="Use of index_fill_ on expanded tensors is deprecated"):
-            with pytest.raises(NotImplementedError, match="elements lie in one place"):       # torch writes them one after the other
-                x.index_fill_(0, torch.tensor([0]), value)
+            assert x.index_fill_(0, torch.tensor([0]), value + 1).tolist() == [float(value) + 1] * 6
 
 
 def test_a_mask_of_bytes_warns_wherever_it_is_given():

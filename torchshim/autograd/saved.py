@@ -229,7 +229,7 @@ def residuals(node, only=None, asked=None):
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
                                                      None if e is None and not _followed(st, now, node) else "AsStrided")))
             continue
-        if e is None and about and now is None and _base_followed(st, about):      # a view gets a history when its base has one
+        if e is None and about and now is None and _base_followed(st, about, steps):      # a view gets a history when its base has one
             if about.__class__ is str:
                 wrong.append((name, k, functools.partial(_lost, st, steps, offset, None, about)))
                 continue
@@ -273,15 +273,19 @@ def _followed(st, t=None, since=None):
     given."""
     st = getattr(st, "st", st)                 # of an OwnVersion
     owners = [t] if t is not None else [x for x in gc.get_referrers(st) if isinstance(x, TensorBase) and x._ts_view is None]
+    if any([x._ts_edge is None for x in owners]):      # then leaves are what others made of the memory by `detach`
+        owners = [x for x in owners if x._ts_edge is not True]
     if t is None and since is not None:
         owners = [x for x in owners if x._ts_edge is True or end_of(x._ts_edge)[0] is not None and end_of(x._ts_edge)[0]._ts_seq > since._ts_seq]
     return any([edge(x) is not None for x in owners])
 
 
-def _base_followed(st, about):
-    """Whether the base of a saved view has a history; `about`: what is known of the view, see Node."""
+def _base_followed(st, about, steps):
+    """Whether the base of a saved view has a history; `about`: what is known of the view, see Node, which is seen by `steps`."""
     if about.__class__ is str:
-        return _followed(st)
+        views = [x._ts_view for x in gc.get_referrers(getattr(st, "st", st)) if isinstance(x, TensorBase) and x._ts_view is not None]
+        bases = [vw.base for vw in views if vw.base is not None and vw.creation == about and vw.steps == steps]
+        return any([edge(base) is not None for base in bases]) if bases else _followed(st)
     base = about()
     if base is not None:
         return edge(base) is not None

@@ -69,3 +69,26 @@ def test_what_does_not_write_them_so_is_refused(write):
     with pytest.raises(NotImplementedError):
         exec(write)
     assert x.flatten().tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("see, dim, rows, memory", [
+    (lambda x: x.expand(2, 2, 3), 1, [0], [9, 9, 9, 3, 4, 5]), (lambda x: x[:1].expand(3, 3), 0, [1], [9, 9, 9, 3, 4, 5]),
+    (lambda x: x[:1].expand(3, 3), -1, [0, 1], [9, 9, 2, 3, 4, 5]), (lambda x: x.as_strided((3, 3), (1, 1)), 0, [1], [0, 9, 9, 9, 4, 5]),
+    (lambda x: x.expand(2, 2, 3), 0, [], [0, 1, 2, 3, 4, 5])])
+@pytest.mark.filterwarnings("ignore:Use of index_fill_ on expanded tensors")
+def test_rows_are_filled_wherever_their_elements_are_seen(see, dim, rows, memory):
+    for value in (9.0, torch.tensor(9.0)):
+        x = torch.arange(6.0).reshape(2, 3)
+        see(x).index_fill_(dim, torch.tensor(rows, dtype=torch.int64), value)
+        assert x.flatten().tolist() == memory and x._version == 1
+
+
+@pytest.mark.filterwarnings("ignore:Use of index_fill_ on expanded tensors")
+def test_the_gradient_of_rows_that_were_filled():
+    a, v = torch.ones(2, 3, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    x = a * 1
+    x.as_strided((2, 3), (1, 1)).index_fill_(0, torch.tensor([0]), 2.0)
+    assert torch.autograd.grad(x.sum(), a)[0].tolist() == [[0, 0, 0], [1, 1, 1]]
+    x = torch.ones(3).expand(2, 3)
+    x.index_fill_(0, torch.tensor([0]), v)
+    assert torch.autograd.grad(x.sum(), v)[0].item() == 6

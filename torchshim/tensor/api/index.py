@@ -13,6 +13,7 @@ from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.dispatch import apply
 from ..core.graph import forward_only, node_class
 from ..core.handle import TensorBase, edge, meta, offset_of
+from ..core.in_turn import rows_alone
 from ..core.memory_format import batched
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, born_written, leaves_first, refuse_overlap, refuse_together
@@ -24,12 +25,12 @@ from .slicing import select, sliced
 from .views import expanded, integer, memory_of, refuse_outside, view, warn_once
 
 
-def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
+def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed", turns=None):
     """The operator, or its in-place form into the first tensor."""
     if inplace:
-        if overlap == "put":
+        if overlap == "put" and turns is None:
             refuse_together(op.name, tensors[0])
-        return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=overlap)
+        return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=overlap, turns=turns)
     return apply(op, tensors, layout, nums, kinds)
 
 
@@ -345,6 +346,7 @@ def _index_fill(inplace, self, dim, index, value):
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if inplace:
         warn_of_expanded("index_fill_", m)
+    turns = rows_alone(self, d, index) if inplace and m.coincident else None
     if P.kind_of(m.dtype) < 3 and (P.kind_of(meta(value).dtype) == 3 if isinstance(value, TensorBase)
                                    else isinstance(number(value), complex)):
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
@@ -352,9 +354,9 @@ def _index_fill(inplace, self, dim, index, value):
         if meta(value).ndim:
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} "
                                "dimension(s).")
-        return run(I.INDEX_FILL_TENSOR, (self, index, same_place(self, value)), (T, d, T, T), inplace, overlap="put")
+        return run(I.INDEX_FILL_TENSOR, (self, index, same_place(self, value)), (T, d, T, T), inplace, overlap="put", turns=turns)
     token, nums, kinds = packed(value, m, "index_fill")
-    return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put")
+    return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put", turns)
 
 
 forms("index_fill", _index_fill, out=True)

@@ -10,7 +10,7 @@ from ...engine import TRACED, array_of, is_host, literal, record, context
 from ...ops import promotion as P
 from ...ops.layout import fastest_first
 from ...ops.memory_views import places_of
-from .handle import meta, offset_of, read
+from .handle import look, meta, offset_of, read
 from .storage import read_steps, write_steps
 
 _BYTES_AT_ONCE = 64        # from so many on, torch reads several elements before it writes them
@@ -41,6 +41,21 @@ def waves(name, tensors, kept=False):
     seen = [] if whole else list(zip(tensors, metas, spread))[int(kept or not m.coincident):]
     reads = [(strides, offset_of(x)) for x, mx, strides in seen if x._ts_st is st and mx.dtype == m.dtype]
     return _turns(m.shape, m.strides, offset_of(t), m.dtype.itemsize, tuple(spread), tuple(reads), m.coincident)
+
+
+def rows_alone(t, dim, index):
+    """`waves` of a write to the rows that `index` names along a dimension: all at once, and nothing else is; None where no elements lie in
+    one place."""
+    m = meta(t)
+    cells = together(m.shape, m.strides) if m.coincident else None
+    if cells is None:
+        return None
+    for x in (t, index):
+        if read(x).extra is TRACED:
+            raise NotImplementedError("torchshim: a write to rows of a tensor whose elements lie in one place, inside of a transform")
+    turn = np.full(m.shape, -1, np.int32)
+    turn[(slice(None),) * dim + (np.atleast_1d(look(index)),)] = 0
+    return turn, (cells, np.arange(m.numel))
 
 
 @functools.lru_cache(64)

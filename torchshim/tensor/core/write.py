@@ -155,11 +155,12 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
     write(t, record(context, SLICE_PUT, (spec, number), vals, nums, kinds)[0])
 
 
-def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
-    """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`."""
+def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None, turns=None):
+    """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`; `turns`: in
+    which its elements are written, see in_turn.py, where that does not follow from how they lie."""
     if writers.several and writers.free():
         with writers.hold(tensors[:1]):
-            return apply_inplace(op, tensors, layout, nums, kinds, overlap)
+            return apply_inplace(op, tensors, layout, nums, kinds, overlap, turns)
     t = tensors[0]
     if "transform" in context.modes and _captured is not None:
         _captured(t, op, tensors, any([needs_grad(x) for x in tensors]))
@@ -190,8 +191,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
         except RuntimeError:
             _refuse_before_overlap(op, layout, [v.meta for v in vals], kinds)
             raise
-    turns = None
-    if (overlap is None and (op.elementwise or op.name == "copy_")
+    if turns is None and (overlap is None and (op.elementwise or op.name == "copy_")
             and (vals[0].meta.coincident or any([x._ts_st is t._ts_st and x is not t for x in tensors]))):
         turns = waves(op.name, tensors, op.name == "copy_")
     elif vals[0].meta.coincident and overlap in (None, "indexed") and op.name not in ("fill_", "zero_"):
