@@ -1,4 +1,6 @@
 """Hooks on saved tensors see the mask that indexed, once, and the gradient is made with what they give back."""
+import re
+
 import pytest
 
 import torchshim as torch
@@ -56,3 +58,61 @@ def test_a_view_between_a_mask_and_what_it_indexes():
         y = x.t()[torch.ones(4) > 0, :, None][..., 0]
     (y * torch.arange(12.).reshape(4, 3)).sum().backward()
     assert torch.equal(x.grad, torch.arange(12.).reshape(4, 3).t())
+
+
+MASK, BOTH, INDEX = torch.tensor([True, False, True]), torch.tensor([[True, False, True], [False, True, True]]), torch.tensor([0, 2])
+_of_masks = lambda f: lambda t: f(t) if t.dtype in (torch.bool, torch.int64) else t
+FLIPPED, FILLED, PLACES = _of_masks(torch.logical_not), _of_masks(torch.ones_like), _of_masks(lambda t: t.nonzero()[:, 0])
+
+
+def _hooked(f, unpack, values):
+    """(the gradient of `f(x, v)`, its shapes of what was packed): its own and that of v, for cotangents 1, 2 …"""
+    x, v, packed = torch.arange(1.0, 7.0).reshape(2, 3).requires_grad_(), torch.ones(values, requires_grad=True), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append((tuple(t.shape), t.dtype)) or t, unpack):
+        y = f(x, v)
+    got = torch.autograd.grad(y, (x, v), torch.arange(1.0, y.numel() + 1).reshape(y.shape), allow_unused=True, create_graph=True)
+    return [None if g is None else g.flatten().tolist() for g in got], packed
+
+
+def _written(x, at, v):
+    y = x * 1
+    y[at] = v
+    return y
+
+
+@pytest.mark.parametrize("f, unpack, values, expected", [
+    (lambda x, v: x[0].masked_select(MASK), FLIPPED, (), [[0, 1, 0, 0, 0, 0], None]),
+    (lambda x, v: x.masked_select(MASK), FLIPPED, (), [[0, 1, 0, 0, 2, 0], None]),
+    (lambda x, v: x[:, MASK], PLACES, (), [[1, 0, 2, 3, 0, 4], None]),
+    (lambda x, v: x[None, BOTH], _of_masks(lambda t: t.roll(1, 0)), (), [[0, 1, 2, 3, 0, 4], None]),
+    (lambda x, v: _written(x, (slice(None), MASK), v), FLIPPED, (1,), [[1, 0, 3, 4, 0, 6], [7]]),
+    (lambda x, v: _written(x, (slice(None), MASK), 3.0), PLACES, (), [[0, 2, 0, 0, 5, 0], None]),
+    (lambda x, v: _written(x, BOTH, v), _of_masks(lambda t: t.roll(1, 0)), (4,), [[1, 0, 0, 0, 5, 0], [2, 3, 4, 6]]),
+    (lambda x, v: _written(x, (0, MASK), v), _of_masks(lambda t: t.roll(1)), (2,), [[0, 0, 3, 4, 5, 6], [1, 2]]),
+    (lambda x, v: x.masked_fill(MASK, v), FILLED, (), [[0] * 6, [21]]),
+    (lambda x, v: x.masked_scatter(BOTH, v), FILLED, (2, 3), [[0] * 6, [1, 2, 3, 4, 5, 6]]),
+    (lambda x, v: x.index_select(1, INDEX), lambda t: t[:1], (), None), (lambda x, v: x.gather(1, INDEX[None]), lambda t: t.int(), (), None),
+    (lambda x, v: torch.nn.functional.embedding(INDEX, v), lambda t: t[None], (3, 2), [None, [1, 2, 0, 0, 3, 4]])])
+def test_the_places_that_hooks_give_back_decide(f, unpack, values, expected):
+    if expected is None:
+        with pytest.raises(RuntimeError):
+            _hooked(f, unpack, values)
+    else:
+        assert _hooked(f, unpack, values)[0] == expected
+        assert len(_hooked(f, unpack, values)[1]) == (2 if "masked_select" in f.__code__.co_names else 1)
+
+
+@pytest.mark.parametrize("f, unpack, values, words", [
+    (lambda x, v: _written(x, BOTH, v), FLIPPED, (4,), "shape mismatch: value tensor of shape [4] cannot be broadcast to indexing result of "
+     "shape [2]"),
+    (lambda x, v: x[:, MASK], FLIPPED, (), "shape mismatch: value tensor of shape [2, 2] cannot be broadcast to indexing result of shape [2, 1]"),
+    (lambda x, v: x.take(INDEX), _of_masks(lambda t: t == 0), (), "put_(): Expected a long tensor for index, but got Bool"),
+    (lambda x, v: x.index_fill(1, INDEX, 2.0), _of_masks(lambda t: t[None]), (), "Index has to be a vector/scalar"),
+    (lambda x, v: x.max(1)[0], _of_masks(lambda t: t > 0), (), "scatter(): Expected dtype int32/int64 for index"),
+    (lambda x, v: torch.where(MASK, x, v), _of_masks(lambda t: t.long()), (), "where expected condition to be a boolean tensor, but got a "
+     "tensor with dtype Long"),
+    (lambda x, v: _written(x, BOTH, 3.0), _of_masks(lambda t: t[None]), (), "The shape of the mask [1, 2, 3] at index 0 does not match the "
+     "shape of the indexed tensor [2, 3] at index 0")])
+def test_places_that_do_not_fit_are_refused_by_what_the_formula_does(f, unpack, values, words):
+    with pytest.raises((RuntimeError, IndexError), match="^" + re.escape(words)):
+        _hooked(f, unpack, values)

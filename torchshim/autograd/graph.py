@@ -5,19 +5,18 @@ import contextlib
 import weakref
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, meta_of
 from ..ops import promotion as P
-from ..ops.index import INDEX
+from ..ops.index import MASKED_SELECT
 from ..ops.layout import broadcast_shapes
 from ..tensor.api.indexing import MASKS
 from ..tensor.core.dispatch import wrap
 from ..tensor.core import graph
-from ..tensor.core.graph import Node, Nowhere, RemovableHandle, accumulator, around_nodes, leads_nowhere, node_class
+from ..tensor.core.graph import AccumulateGrad, Node, Nowhere, RemovableHandle, accumulator, around_nodes, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, read
 from ..tensor.core.write import bump
+from . import picked
 from .grad_mode import grad_mode
 from .saved import RELEASED, saved_names
 from .second_order import part_with
@@ -89,24 +88,18 @@ class PackedPlaces:
         self.mask, self.k = mask, k
 
     def unpack(self):
-        return self.of(self.mask.unpack())
-
-    def of(self, mask):
-        if mask.dtype.np not in (np.bool_, np.uint8):
-            raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(mask.dtype.np)} for a mask")
-        return mask.nonzero()[:, self.k]
+        return self.mask.unpack().nonzero()[:, self.k]
 
 
-def _by_places(node, ct):
-    """The gradient of x[indices] as torch's formula has it, whatever came back from the hooks: the cotangent is added at the indices."""
-    from ..tensor.api.bind import FUNCTIONS
-    indices, m = [], node._ts_inst.in_metas[0]
-    for packed in node._ts_saved:
-        if packed.__class__ is not PackedPlaces:
-            indices.append(packed.unpack())
-        elif not packed.k:                     # else it is of the mask before
-            indices.append(packed.mask.unpack())
-    return FUNCTIONS["index_put"](ct.new_zeros(m.shape), indices, ct, True)
+class Kept:
+    """What torch does not save, but finds again: no hook sees it."""
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def unpack(self):
+        return wrap(self.value)
 
 
 class HookedNode(Node):
@@ -121,29 +114,39 @@ class HookedNode(Node):
     def _ts_custom_backward(self, box, mode):
         if self._ts_saved is None:
             raise RuntimeError(RELEASED)
-        plan, saved = self._ts_plan, list(self._ts_saved)
-        if self._ts_inst.op is INDEX and box and None not in self._ts_inst.layout[1]:
-            g = mode.back(_by_places(self, mode.tensor(box[0])))
-            return [g, *[None] * (len(self._ts_next) - 1)]
-        masks = {}
+        plan, inst, masks, given = self._ts_plan, self._ts_inst, {}, {}
+        places, saved, differ, others = [*plan.args, *[(k,) for k in plan.outs]], [None] * len(self._ts_saved), False, None
         for k in _order(self):
-            packed = saved[k]
+            packed = self._ts_saved[k]
             if packed.__class__ is PackedPlaces:
                 if packed.mask not in masks:
                     masks[packed.mask] = packed.mask.unpack()
-                saved[k] = read(packed.of(masks[packed.mask]))
+                given[places[k]] = masks[packed.mask], packed.k
+                differ = True
             else:
-                saved[k] = read(packed.unpack())
-        metas = [self._ts_inst.in_metas[i] for i in plan.args] + [self._ts_inst.out_metas[k] for k in plan.outs]
-        others = None
+                given[places[k]] = t = packed.unpack()
+                saved[k] = read(t)
+        metas = [inst.in_metas[i] for i in plan.args] + [inst.out_metas[k] for k in plan.outs]
+        for i, m, v in zip(plan.args, metas, saved):
+            if v is not None and P.kind_of(m.dtype) > 1 >= P.kind_of(v.meta.dtype) and (
+                    isinstance(self._ts_next[i], (TensorBase, AccumulateGrad)) or not picked.known(self)):
+                raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        differ = differ or any([v.meta.shape != m.shape or v.meta.dtype != m.dtype for m, v in zip(metas, saved)])
+        found = picked.gradients(self, mode, box[plan.cts[0]], given, differ) if plan.cts[0] in box else None
+        if found is not None:
+            return found
         for k, (m, v) in enumerate(zip(metas, saved)):
+            if v is None:
+                mask, d = given[places[k]]
+                saved[k] = v = read(mask.nonzero()[:, d])
             if v.meta.shape != m.shape:
                 broadcast_shapes([m.shape, v.meta.shape])
                 others = f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of {list(m.shape)}"
-                if mode.graph or mode.hooked is not None or not self._ts_inst.op.elementwise or len(plan.cts) > 1 or v.meta.dtype != m.dtype:
+                if mode.graph or mode.hooked is not None or not inst.op.elementwise or len(plan.cts) > 1 or v.meta.dtype != m.dtype:
                     raise NotImplementedError(others)
-            elif v.meta.dtype != m.dtype:
-                _refuse_dtype(self, m, v.meta, k < len(plan.args))
+            elif P.kind_of(m.dtype) == 1 != P.kind_of(v.meta.dtype):
+                raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(v.meta.dtype)} for one of "
+                                          f"{P.c_name(m.dtype)}")
         if others is not None and box:
             return _by_broadcasting(self, saved, mode.tensor(box[plan.cts[0]]), mode, others)
         if issubclass(plan.node_class, Nowhere):
@@ -179,24 +182,6 @@ def _by_broadcasting(node, saved, ct, mode, others):
     return grads
 
 
-def _refuse_dtype(node, packed, given, operand):
-    """What torch's formulas say of a tensor that came back from a hook with another kind of dtype."""
-    was, now = P.kind_of(packed.dtype), P.kind_of(given.dtype)
-    name = node._ts_inst.op.name.partition(".")[0].rstrip("_")
-    if operand and was > 1 >= now:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    if was == 0 and name == "where":
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {P.c_name(given.dtype)}")
-    if was == 0 and name in ("masked_fill", "masked_scatter"):
-        named = {"Long": "long int", "Double": "double", "Float": "float", "Int": "int"}.get(P.c_name(given.dtype), P.c_name(given.dtype))
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {named}")
-    if was == 0 and now == 1 and name == "masked_select":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {P.c_name(given.dtype)}")
-    if was == 1 != now or was == 0 and name in ("masked_select", "index"):
-        raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(given.dtype)} for one of "
-                                  f"{P.c_name(packed.dtype)}")
-
-
 def active():
     """The hooks that apply to what this thread saves now, or None."""
     stack = context.modes.get("saved tensors hooks")
@@ -222,6 +207,9 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     packed, masks = [None] * len(node._ts_saved), {}
     for k in _order(node)[:len(args)]:
         i = args[k]                            # of what is written in place it saves a clone
+        if i == 2 and inst.op is MASKED_SELECT:           # the places of the mask
+            packed[k] = Kept(vals[i])
+            continue
         mask = None if tensors[i] is None else MASKS.get(tensors[i]._ts_st)
         if mask is not None:
             if id(mask[0]) not in masks:

@@ -452,8 +452,8 @@ def take_along_dim(input, indices, dim=None):
     return picked(I.GATHER_EXPANDED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
 
 
-def _index_put(inplace, self, indices, values, accumulate=False):
-    """self[indices] = values, or += with accumulate."""
+def placed(inplace, self, indices, values, accumulate=False, gaps=False):
+    """self[indices] = values, or += with accumulate. `gaps`: None among the indices stands for a whole dimension, as in ATen."""
     if not inplace:
         edge(self)
     if isinstance(indices, TensorBase):
@@ -461,6 +461,9 @@ def _index_put(inplace, self, indices, values, accumulate=False):
     picks = {}
     d = 0
     for k, x in enumerate(indices):
+        if x is None and gaps:
+            d += 1
+            continue
         if not isinstance(x, TensorBase):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
         if P.kind_of(meta(x).dtype) > 1:
@@ -499,6 +502,11 @@ def _index_put(inplace, self, indices, values, accumulate=False):
         return put_values(self, tensors, layout, values, bool(accumulate))
     _check_put(meta(self), tensors, layout, meta(values))
     return apply(I.INDEX_PUT, [self, *tensors, values], (T, layout, T, bool(accumulate)))
+
+
+def _index_put(inplace, self, indices, values, accumulate=False):
+    """self[indices] = values, or += with accumulate."""
+    return placed(inplace, self, indices, values, accumulate)
 
 
 forms("index_put", _index_put)
