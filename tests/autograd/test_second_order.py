@@ -1,4 +1,6 @@
 """Protects which gradients have a history under create_graph, as the operators' declarations say."""
+import math
+
 import pytest
 
 import torchshim as torch
@@ -10,8 +12,8 @@ def test_declarations_say_what_is_known():
     told = {o.full_name: o.twice for o in OPS.values() if o.twice is not None and not callable(o.twice)}
     assert {o.name for o in OPS.values() if callable(o.twice)} == {"prod", "cumprod", "logcumsumexp", "cummax", "cummin", "var", "var_mean",
                                                                    "cat", "masked_select", "linalg_det", "pad_edge", "embedding_bag_of",
-                                                                   "scatter_reduce", "index_reduce"}
-    assert set(map(str, told.values())) == {"compared", "compared alone", "compares self", "zeros", "2", "3", "4"}
+                                                                   "scatter_reduce", "index_reduce", "div", "pow"}
+    assert set(map(str, told.values())) == {"compared", "compared alone", "compares self", "zeros", "2", "3", "4", "frozenset({1})"}
     for o in OPS.values():
         if o.twice is not None:
             assert o.grad is not None and o.grad != "NotImplemented", o
@@ -144,3 +146,34 @@ def test_a_product_with_several_zeros_has_second_derivatives(x, hessian):
     g, = torch.autograd.grad(x.prod(), x, create_graph=True)
     assert [torch.autograd.grad(e, x, retain_graph=True)[0].tolist() for e in g] == hessian
     assert torch.func.hessian(torch.prod)(x.detach()).tolist() == hessian
+
+
+_NAN = math.nan
+_HOLES = [
+    (torch.sinc, (0.0,), [(_NAN, _NAN)]), (torch.sinc, (1.0,), [(2.0, -1.0)]),
+    (torch.atan2, (0.0, 0.0), [(_NAN, _NAN, 0), (_NAN, _NAN, 0)]), (torch.atan2, (0.0, 2.0), [(0, -0.25, 0.5), (-0.25, 0, 0)]),
+    (torch.pow, (0.0, 1.0), [(0, 1, 1), (_NAN, _NAN, 0)]), (torch.pow, (0.0, 2.0), [(2, 0, 0), (_NAN, _NAN, 0)]),
+    (torch.pow, (2.0, 1.0), [(0, 1 + math.log(2), 1), (1 + math.log(2), 2 * math.log(2) ** 2, 2 * math.log(2))]),
+    (lambda e: 0 ** e, (1.0,), [(_NAN, 0)]), (torch.nn.functional.hardswish, (-math.inf,), [(0, 0)]),
+    (lambda x, w: torch.nn.functional.prelu(x, w.reshape(1)), (0.0, 0.25), [(0, 0, 1), (0, 0, 0)]),
+    (lambda x, w: torch.nn.functional.prelu(x, w.reshape(1)), (-2.0, 0.25), [(0, 1, 0.25), (1, 0, -2)])]
+
+
+@pytest.mark.parametrize("f, at, expected", _HOLES)
+def test_second_derivatives_where_the_first_have_holes(f, at, expected):
+    """By the operands and by what came in: torch fills a hole in a slope after it has divided by 0, which shows one derivative later."""
+    xs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in at]
+    y = f(*xs)
+    c = torch.ones_like(y, requires_grad=True)
+    gs = torch.autograd.grad(y, xs, c, create_graph=True)
+    for g, row in zip(gs, expected, strict=True):
+        found = torch.autograd.grad(g, [*xs, c], retain_graph=True, allow_unused=True)
+        assert [0 if h is None else h.item() for h in found] == pytest.approx(row, nan_ok=True)
+
+
+@pytest.mark.parametrize("f", [lambda x: x ** 0, lambda x: x ** 0.0, lambda x: torch.div(x, x.detach(), rounding_mode="floor"),
+                               lambda x: torch.div(2.0, x, rounding_mode="trunc"), lambda x: torch.copysign(x.detach(), x)])
+def test_gradients_that_are_zeros_have_no_history(f):
+    x = torch.tensor(3.0, requires_grad=True)
+    g, = torch.autograd.grad(f(x), x, torch.tensor(1.0, requires_grad=True), create_graph=True)
+    assert not g.requires_grad and g == 0

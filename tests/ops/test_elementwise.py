@@ -72,6 +72,11 @@ def test_powers():
     assert (torch.tensor([True]) ** 2).dtype is torch.int64
     with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed."):
         i ** -1
+    # 0.5 as a number is a root, as a tensor it is a power, however few elements there are
+    odd = torch.tensor([-inf, -0.0])
+    assert str((odd ** 0.5).tolist()) == "[nan, -0.0]"
+    for e in (torch.tensor(0.5), torch.full((1,), 0.5), torch.full((2,), 0.5)):
+        assert str((odd ** e).tolist()) == str([(x ** e).flatten()[0].item() for x in odd]) == "[inf, 0.0]"
 
 
 def test_result_dtypes():

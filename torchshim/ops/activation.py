@@ -13,7 +13,7 @@ from . import promotion as P
 from .common import half_of, is_complex, plus_product, real_alone, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
 from .casts import short
-from .registry import NUMBER_KIND, SF, every_operand, op, the_operand
+from .registry import pullback_rule, NUMBER_KIND, SF, every_operand, op, the_operand
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)
@@ -135,7 +135,7 @@ def hardsigmoid(self):
 
 @op("hardswish(Tensor self) -> Tensor", grad="HardswishBackward0", grad_back="HardswishBackward", inplace="method", functional="inplace",
     **FUNCTIONAL, refuses=("hardswish_cpu", "bic"),
-    rule=(lambda out, x: (~(x <= -3), jnp.where(x < 3, x / 3 + 0.5, 1)),))
+    rule=(lambda out, x: (~(x <= -3), jnp.where(x < 3, jnp.maximum(x, -3) / 3 + 0.5, 1)),))
 def hardswish(self):
     """x * hardsigmoid(x)."""
     return self * jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
@@ -361,22 +361,47 @@ def channels_of(m, n):
     seen=lambda inst: {} if inst.in_metas[0].ndim == inst.in_metas[1].ndim else {1: channels_of(inst.in_metas[0], inst.in_metas[1].numel)})
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
-    shape = [1] * self.ndim
+    slope = _slopes(weight, self)
+    return jnp.where(self > 0, self, slope * self)
+
+
+def _slopes(weight, x):
+    shape = [1] * x.ndim
     if weight.size != 1:
-        shape[1 if self.ndim > 1 else 0] = weight.size
-    return _prelu(self, jnp.broadcast_to(weight.reshape(shape), self.shape))
+        shape[1 if x.ndim > 1 else 0] = weight.size
+    return jnp.broadcast_to(weight.reshape(shape), x.shape)
+
+
+def _prelu_back(ct, self, weight):
+    slope, pull = jax.vjp(lambda w: _slopes(w, self), weight)
+    return [_sloped(ct, self, slope), pull(_below(ct, self))[0]]
 
 
 @jax.custom_jvp
-def _prelu(x, slope):
-    return jnp.where(x > 0, x, slope * x)
+def _sloped(g, x, slope):
+    return jnp.where(x > 0, g, slope * g)
 
 
-@_prelu.defjvp
-def _prelu_jvp(primals, tangents):
-    # as factors: where they do not matter infinite slopes make no nan
-    x, slope = primals
-    return _prelu(x, slope), tangents[0] * jnp.where(x > 0, 1, slope) + tangents[1] * jnp.where(x > 0, 0, x)
+@_sloped.defjvp
+def _sloped_jvp(primals, tangents):
+    # torch's kernel of the second derivative takes 0 for a number above 0, that of the first for one below
+    (g, x, slope), (tg, _, ts) = primals, tangents
+    return _sloped(*primals), jnp.where(x < 0, slope * tg + g * ts, tg)
+
+
+@jax.custom_jvp
+def _below(g, x):
+    """The gradient of a slope: where infinite slopes do not matter they make no nan."""
+    return jnp.where(x > 0, 0, x * g)
+
+
+@_below.defjvp
+def _below_jvp(primals, tangents):
+    (g, x), (tg, tx) = primals, tangents
+    return _below(*primals), jnp.where(x < 0, x * tg + g * tx, 0)
+
+
+prelu.rule = pullback_rule(_prelu_back)
 
 
 def check_glu(self, dim):

@@ -261,7 +261,7 @@ def _factors_of_quotient(made, asked):
     grad_back=each_back("Div"), check=check_mode,
     promote=lambda layout: "arith" if _rounds(layout[2]) else "float", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
-    saves=("self for other", "other"), factors=_factors_of_quotient,
+    saves=("self for other", "other"), factors=_factors_of_quotient, twice=lambda inst: frozenset((0, 1)) if _rounds(inst.layout[2]) else None,
     rule=(lambda out, self, other, mode: _flat(mode, other) if _rounds(mode) else Over(other),
           lambda out, self, other, mode, half: _flat(mode, _of_divisor(out, self, other, half))))
 def div(self, other, rounding_mode, half=None):
@@ -452,7 +452,21 @@ def _negative_power(x, e):
 def _pow_self(out, x, e, half):
     if e.__class__ in (int, float):
         return short(e * short(_static_power(e - 1, x, half), half), half) if e else jnp.zeros(out.shape, bool)
-    return e != 0, short(e * short(jnp.power(x, short(e - 1, half)), half), half)
+    return e != 0, short(e * short(_power_of(x, short(e - 1, half)), half), half)
+
+
+@jax.custom_jvp
+def _power_of(x, e):
+    """x ** e as a factor of a derivative."""
+    return jnp.power(x, e)
+
+
+@_power_of.defjvp
+def _power_of_jvp(primals, tangents):
+    # as torch's formulas: by x the mask has the last word, by e it has not
+    (x, e), (tx, te) = primals, tangents
+    out = _power_of(x, e)
+    return out, jnp.where(e == 0, jnp.zeros_like(tx), tx) * (e * _power_of(x, e - 1)) + te * _pow_exponent(out, x, e, None)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 2))
@@ -472,12 +486,12 @@ def _static_power_jvp(e, half, primals, tangents):
 def _pow_exponent(out, x, e, half):
     zero = (x == 0) & ((e.real if is_complex(e) else e) >= 0)
     wide = None if x.ndim < out.ndim else half             # of a Python number
-    return jnp.where(zero, 0, short(out * short(jnp.log(jnp.where(zero, 1, x)), wide), half))
+    return jnp.where(zero, 0, short(out * short(jnp.log(x), wide), half))        # whose own derivative is nan there
 
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
     rule=(_pow_self, _pow_exponent), half_steps=True, kernel_numbers=True, function=False, method=False, check=check_pow,
-    back_refuses=no_bools((1, 0)),
+    back_refuses=no_bools((1, 0)), twice=lambda inst: frozenset((0,)) if inst.layout[1].__class__ in (int, float) and not inst.layout[1] else None,
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
     saves=lambda inst, wrt: (0,) if inst.layout[1] is T else (~0,) if inst.layout[1] == 0 else None)
 def pow(self, exponent, half=None):

@@ -81,7 +81,8 @@ def _copysign_ratio(out, self, other):
 
 
 @op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",
-    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros(out.shape, bool)), saves=("result",))
+    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros(out.shape, bool)), saves=("result",),
+    twice=frozenset((1,)))
 def copysign(self, other):
     """The size of self with the sign of other."""
     return jnp.copysign(self, other)

@@ -132,18 +132,28 @@ def atan2(self, other):
 
 def _over_square(a, y, x, half):
     size = short(short(y * y, half) + short(x * x, half), half)
-    return [jnp.where(size == 0, 0, short(1 / jnp.where(size == 0, 1, size), half)), a]
+    return [jnp.where(size == 0, 0, short(1 / size, half)), a]         # whose own derivative is nan there
 
 
 def _sinc_slope(out, x, half):
-    at = short(math.pi * x, half)
-    below = short(math.pi * short(x * x, half), half)
-    above = short(short(at * short(jnp.cos(at), half), half) - short(jnp.sin(at), half), half)
+    above, below = _sinc_quotient(x, half)
     return below != 0, short(above / jnp.where(below == 0, 1, below), half)
 
 
+def _sinc_quotient(x, half):
+    at = short(math.pi * x, half)
+    return (short(short(at * short(jnp.cos(at), half), half) - short(jnp.sin(at), half), half), short(math.pi * short(x * x, half), half))
+
+
+def _sinc_back(g, x, half):
+    """torch divides at 0, too, and does not take that: the second derivative is nan there."""
+    above, below = _sinc_quotient(x, half)
+    slope = short(above / below, half)
+    return jnp.where(below == 0, 0, short(g * (jnp.conj(slope) if is_complex(x) else slope), half)),
+
+
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
-               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,), twice="zeros", grad_back="Where")
+               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,), pullback=_sinc_back, twice="zeros", grad_back="Where")
 
 
 def _no_complex(name):

@@ -329,8 +329,14 @@ def _power_float(x, y):
     """float32 powers of few numbers are rounded once, as those of torch nearly always are; NumPy's own are the next number for one in five.
     Frequencies of positions are made so, and what is last in them comes back a thousandfold in the angle of the thousandth position."""
     if x.dtype != F32 or max(x.size, y.size) > _FEW:
-        return np.power(x, y)
-    return np.power(x.astype(np.float64), y.astype(np.float64)).astype(F32)
+        return _power(x, y)
+    return _power(x.astype(np.float64), y.astype(np.float64)).astype(F32)
+
+
+def _power(x, y):
+    """np.power, which takes the root where all exponents are one 0.5: that is no power of -inf, and none of -0.0."""
+    made = np.power(x, y)
+    return made if not y.size or any(y.strides) or y.flat[0] != 0.5 else np.where(x == -np.inf, np.inf, made + 0.0).astype(made.dtype)
 
 
 def _power_complex(x, y):
@@ -348,7 +354,7 @@ def _make_pow(params, ins, outs):
     kind = category(base)
     if kind not in ("float", "complex", "low") or not plain(*ins):
         return None
-    fn = _power_float if kind == "float" else _power_complex if kind == "complex" else through_float32(np.power, [ins[0], ins[0]], outs)
+    fn = _power_float if kind == "float" else _power_complex if kind == "complex" else through_float32(_power, [ins[0], ins[0]], outs)
     if exponent == base:
         return fn
     return lambda x, y: fn(x, y.astype(base))
