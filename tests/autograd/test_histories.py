@@ -275,3 +275,14 @@ def test_what_is_written_into_a_copy_is_the_only_step():
     for f in (torch.slice_copy, lambda t: torch.select_copy(t, 0, 0)):
         with pytest.raises(RuntimeError, match="(slice|select)_copy does not support automatic differentiation for outputs with complex"):
             f(torch.ones(2, dtype=torch.complex64, requires_grad=True))
+
+
+def test_who_asks_for_the_gradient_of_a_view_does_not_ask_for_its_history():
+    x = torch.ones(4, requires_grad=True) * 1
+    v = x.chunk(2)[1]
+    x.mul_(2)
+    with pytest.warns(UserWarning, match="that is not a leaf Tensor is being accessed"):
+        assert v.grad is None
+    assert v.output_nr == 1
+    with pytest.raises(RuntimeError, match="Output 1 of Split is a view and its base or another view of its base has been modified inplace"):
+        v.grad_fn

@@ -273,7 +273,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     m = meta(input)
     a, b = wrap_dim(integer(dim1, "diagonal", "dim1"), m.ndim, input), wrap_dim(integer(dim2, "diagonal", "dim2"), m.ndim, input)
     if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise refusal(input, RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}"))
     k = integer(offset, "diagonal", "offset")
     count = min(m.shape[a], m.shape[b] - k) if k >= 0 else min(m.shape[a] + k, m.shape[b])
     at = offset_of(input)

@@ -307,7 +307,7 @@ def t(input):
         vw = input._ts_view
         return make_view(input, V.permute, _TURNED, 0 if vw is None else vw.offset)
     if n > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+        raise refusal(input, RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D"))
     return permuted(input, (0,) * n, "TBackward0")
 
 
@@ -322,7 +322,7 @@ def permute(self, *args, dims=None):
                                          f"desired ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"))
     perm = tuple([wrap_dim(d, n, self) for d in dims])
     if len(set(perm)) != n:
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+        raise refusal(self, RuntimeError("permute(): duplicate dims are not allowed."))
     return permuted(self, perm, "PermuteBackward0")
 
 

@@ -271,14 +271,15 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def output_nr(self):
-        e = edge(self)
+        e = self._ts_edge                      # a history that was lost is not asked for
         return e[1] if e.__class__ is tuple else 0
 
     @property
     def grad(self):
         x = self._ts_extra
         if x is None or x.grad is None:
-            if self._ts_edge is not None and self._ts_edge is not True and (x is None or not x.retains) and self.grad_fn is not None:
+            e = self._ts_edge
+            if e is not None and e is not True and e.__class__ is not AccumulateGrad and (x is None or not x.retains) and not forward_only(e):
                 warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                      "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                      "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
