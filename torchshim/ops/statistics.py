@@ -134,12 +134,15 @@ def _steps(name, y, x, d):
 
 def _areas(name, y, x, dx, dim):
     """Twice the area of each trapezoid, and the dimension."""
+    if x is not None:
+        wrap_dim(dim, y.ndim)
     if y.dtype == np.bool_:
         raise RuntimeError(f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
     if x is None and P.kind_of(np.result_type(dx)) not in (1, 2):
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     if not y.ndim:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor." if x is None or x.ndim != 1 else
+                         "Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, y.ndim)
     common = y.dtype if x is None else P.promote(y.dtype, x.dtype)
     out = common if P.kind_of(common) > 1 else P.default_float
@@ -165,6 +168,8 @@ def _long(x):
 
 def _trapezoid(y, x, dx, dim):
     if not y.ndim:
+        if x is not None:
+            wrap_dim(dim, 0)
         raise IndexError(f"Dimension specified as {dim if x is None else 0} but tensor has no dimensions")
     d = wrap_dim(dim, y.ndim)
     if not y.shape[d]:                         # torch makes zeros, whatever else is given

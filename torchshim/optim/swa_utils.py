@@ -87,6 +87,9 @@ class AveragedModel(Module):
         if self.n_averaged == 0:
             for a, p in zip(averaged, current):
                 a.copy_(p)
+        elif not averaged and (self.multi_avg_fn is not None or self.avg_fn is None):
+            raise RuntimeError("Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  "
+                               "If so, please report an enhancement request to PyTorch.)")
         elif self.multi_avg_fn is not None:
             alike = {}
             for a, p in zip(averaged, current):

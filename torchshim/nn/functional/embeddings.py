@@ -19,6 +19,12 @@ def _out_of_range(_):
     return IndexError("index out of range in self")
 
 
+def _not_in_nothing(i, rows):
+    """torch's error for an index into a matrix without elements, where another kernel looks."""
+    return RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={rows}" if rows else
+                        "index_select(): self indexing axis dim should be positive")
+
+
 def _renormed_in_range(indices, weight):
     shape = list(weight._ts_meta.shape)
     in_range(indices, -shape[0], shape[0],
@@ -54,7 +60,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {c_name(d)} instead.")
         _renormed_in_range(input, weight)
     if weight._ts_meta.ndim == 2 and whole:    # what is refused anyway leaves no check behind
-        in_range(input, 0, rows, _out_of_range)
+        in_range(input, 0, rows, _out_of_range if weight._ts_meta.numel else lambda i: _not_in_nothing(i, rows))
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
     layout = (T, T, padding_idx, bool(scale_grad_by_freq), False)
@@ -126,6 +132,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
                              f"However, found offsets of type {type(offsets)}")
         _refuse_mode(mode, sparse, scale_grad_by_freq, per_sample_weights)
         bags, width = input.shape
+        if not width:
+            raise RuntimeError("step must be nonzero")         # in torch's arange for the offsets
         offsets = tensor_from(np.arange(bags) * width, input._ts_meta.device)
         input = input.reshape(-1)
         per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)

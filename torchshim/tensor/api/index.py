@@ -243,7 +243,7 @@ def index_select(input, dim, index):
             if m.ndim == 1:
                 raise IndexError("index out of range in self")
             raise RuntimeError("index_select(): self indexing axis dim should be positive")
-        in_range(index, 0, n, lambda i: RuntimeError(f"index_select(): INDICES element is out of DATA bounds, id={i} axis_dim={n}"))
+        in_range(index, 0, n, lambda i: RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={n}"))
     return picked(I.INDEX_SELECT, (input, index), (T, d, T))
 
 

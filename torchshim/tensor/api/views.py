@@ -448,23 +448,25 @@ def _expansion(t, m, shape):
     lead, full = len(shape) - m.ndim, []
     for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
         old = m.shape[d - lead] if d >= lead else 1
-        if n == -1:
+        if n == -1 and m.ndim:                 # else the sizes are taken as they are
             if d < lead:
                 raise refusal(t, RuntimeError("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
                                               f"{d}"))
             n = old
-        elif n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
         if old != 1 and old != n:
             raise refusal(t, RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton "
                                           f"dimension {d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}"))
         full.append(n)
+    if any([n < 0 for n in full]):
+        raise refusal(t, RuntimeError("numel: integer multiplication overflow"))
     return tuple(full[::-1]), "ExpandBackward0"
 
 
 @function("expand", torch=False)
 def expand(self, *args, size=None, implicit=False):
     """Dimensions of size 1 repeated without using memory."""
+    if not args and size is None:
+        raise TypeError('expand() missing 1 required positional arguments: "size"')
     return expanded(self, ints(args if size is None else (size,), "expand"))
 
 
