@@ -102,3 +102,24 @@ def test_an_index_without_elements_may_have_other_dimensions():
     x = torch.arange(5)
     assert torch.gather(x, 0, torch.zeros(2, 0, dtype=torch.int64)).shape == (2, 0)
     assert x.gather(0, torch.zeros(0, 3, dtype=torch.uint8)).dtype == torch.int64
+
+
+def test_indices_drawn_from_a_range_are_looked_at_where_that_is_too_wide():
+    """What `randint` was asked for says that they are in range, or nothing; and nothing once they were written."""
+    rows = torch.arange(12.0).reshape(4, 3)
+    for change in (lambda i: i, lambda i: i.clamp_(max=3), lambda i: i.remainder_(4), lambda i: i - 5):
+        i = change(torch.randint(0, 9, (30,), generator=torch.Generator().manual_seed(1)))
+        inside = [k for k in i.tolist() if -4 <= k < 4]
+        if len(inside) == 30:
+            assert rows[i].tolist() == rows[inside].tolist()
+        else:
+            with pytest.raises(IndexError, match="out of bounds for dimension 0 with size 4"):
+                rows[i]
+    i = torch.randint(0, 4, (5,))
+    i.numpy()[2] = 7
+    with pytest.raises(IndexError, match="index 7"):
+        rows[i]
+    i = torch.randint(0, 4, (5,))
+    i[1] = -5
+    with pytest.raises(IndexError, match="index -5"):
+        rows[i]

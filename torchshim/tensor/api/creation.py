@@ -10,6 +10,7 @@ import numpy as np
 from ...engine import TRACED, context, contiguous_strides, half, meta_of, record, value_of, warn
 from ...engine.direct import number as number_array
 from ...engine.quiet import quiet
+from ...engine.record.memo import Memo
 from ...ops import promotion as P
 from ...ops.casts import as_float8
 from ...ops.creation import FULL, ONES, ZEROS
@@ -36,9 +37,12 @@ def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
     m = meta_of(shape, dtype, device, strides)
     if m.dtype is P.complex32:
         half.announce()
-    if device == "meta":
-        return wrap(value_of(None, m))
-    context.go_to(device)
+    return wrap(value_of(None, m)) if device == "meta" else _made(op, m, nums, kinds, extra)
+
+
+def _made(op, m, nums=(), kinds="", extra=()):
+    if context.trace.device is not m.device:
+        context.go_to(m.device)
     direct = context.trace.direct
     v = None if direct is None else direct.call((op, (m, extra), kinds), *map(number_array, nums, kinds))
     return wrap(record(context, op, (m, extra), (), nums, kinds)[0] if v is None else v)
@@ -155,8 +159,20 @@ def _without_values(name, shape, d, device, layout, requires_grad):
     return empty_in_layout(shape, layout, FROM_NP[d], device, requires_grad)
 
 
+_INTEGERS = frozenset((int,))
+_plain = Memo(1024)        # {(sizes that are ints, dtype, device): Meta}
+
+
 def _factory(name, op=None):
     def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, **kw):
+        if op is not None and out is layout is None and not kw and _INTEGERS.issuperset(map(type, size)):
+            key = size, P.default_float if dtype is None else np_dtype(dtype), to_jax(device)
+            m = _plain.get(key)
+            if m is None and size and min(size) >= 0 and key[1] is not P.complex32 and key[2] != "meta":
+                m = _plain.keep(key, meta_of(check_memory(size, key[1].itemsize), *key[1:]))
+            if m is not None:
+                t = _made(op, m)
+                return t if requires_grad is False else done(t, requires_grad)
         if "size" in kw:
             size = (named_size(name, size, kw.pop("size")),)
         fmt = kw.pop("memory_format", None) if name == "empty" else None

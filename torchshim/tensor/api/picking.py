@@ -22,7 +22,7 @@ def host_known(v):
 
 
 def bounds_of(st):
-    """(Value, smallest, largest) of a storage whose Value is on the host."""
+    """(Value, what is not above its smallest element, what is not below its largest one) of a storage whose Value is on the host."""
     v = present(st.value)
     try:
         b = st.bounds
@@ -31,8 +31,11 @@ def bounds_of(st):
     except AttributeError:
         pass
     a = np.asarray(v.array)
+    most = -1 if a.dtype != np.int64 or a.size < 2 else int(np.maximum.reduce(a.view(np.uint64), None))
     if a.size == 1:
         b = st.bounds = (v, int(a.item()), int(a.item()))
+    elif 0 <= most < 2 ** 63:                  # none is negative
+        b = st.bounds = (v, 0, most)
     else:
         b = st.bounds = (v, int(np.minimum.reduce(a, None)), int(np.maximum.reduce(a, None))) if a.size else (v, 0, -1)
     return b

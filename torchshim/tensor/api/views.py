@@ -39,9 +39,13 @@ def integer(x, name, what):
 
 def ints(args, name, what="size"):
     """Integers given as one sequence or spread over the arguments."""
+    if _INTEGERS.issuperset(map(type, args)):
+        return tuple(args)
     spread = not (len(args) == 1 and isinstance(args[0], (list, tuple)))
     if not spread:
         args = args[0]
+        if _INTEGERS.issuperset(map(type, args)):
+            return tuple(args)
     out = []
     for k, a in enumerate(args):
         if a.__class__ is not int:
@@ -98,6 +102,7 @@ def infer_size(shape, numel):
     return shape[:unknown] + (numel // known,) + shape[unknown + 1:]
 
 
+_INTEGERS = frozenset((int,))
 _shapes = Memo(4096)       # {(meta, shape asked for): (shape, strides)}
 
 
@@ -124,7 +129,7 @@ def view(self, *shape, dtype=None, size=None):
         return view_dtype(self, dtype)
     if size is not None:
         shape = (size,)
-    if not shape or any([isinstance(n, float) for n in shape]):
+    if not shape or not _INTEGERS.issuperset(map(type, shape)) and any([isinstance(n, float) for n in shape]):
         raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape))
                         + "), but expected one of:\n * (torch.dtype dtype)\n" " * (tuple of ints size)\n")
     shape, strides = _shaped(self, ints(shape, "view"))
@@ -275,19 +280,35 @@ def permuted(t, perm, name):
     return make_view(t, V.permute, (perm, name), offset_of(t))
 
 
-def swap(t, a, b, name="TransposeBackward0"):
-    perm = list(range(meta(t).ndim))
+def exchanged(n, a, b):
+    """n dimensions in order, but for two that are exchanged."""
+    perm = list(range(n))
     if perm:
         perm[a], perm[b] = perm[b], perm[a]
-    return permuted(t, tuple(perm), name)
+    return tuple(perm)
+
+
+def swap(t, a, b, name="TransposeBackward0"):
+    return permuted(t, exchanged(meta(t).ndim, a, b), name)
 
 
 @function("transpose", "swapdims")
 def transpose(input, dim0, dim1):
     """Dimensions dim0 and dim1 exchanged."""
     n = meta(input).ndim
-    dims = wrap_dim(integer(dim0, "transpose", "dim0"), n, input), wrap_dim(integer(dim1, "transpose", "dim1"), n, input)
-    return input if not n and "transform" in context.modes else swap(input, *dims)        # a batch of numbers is left as it is
+    plain = dim0.__class__ is int and dim1.__class__ is int
+    perm = _swapped.get((n, dim0, dim1)) if plain else None
+    if perm is not None:
+        return permuted(input, perm, "TransposeBackward0")
+    a, b = wrap_dim(integer(dim0, "transpose", "dim0"), n, input), wrap_dim(integer(dim1, "transpose", "dim1"), n, input)
+    if not n:
+        return input if "transform" in context.modes else swap(input, a, b)        # a batch of numbers is left as it is
+    if plain:
+        _swapped[n, dim0, dim1] = exchanged(n, a, b)
+    return swap(input, a, b)
+
+
+_swapped: dict = {}        # {(how many dimensions, two of them): all in the order in which these are exchanged}
 
 
 @function("swapaxes")
@@ -367,9 +388,11 @@ def _matrix(t, name):
 
 def _get_T(self):
     n = meta(self).ndim
+    if n == 2:
+        return permuted(self, (1, 0), "PermuteBackward0")
     if n == 0:
         warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
-    elif n != 2:
+    else:
         warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
                   "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
                   "to reverse the dimensions of a tensor.")
@@ -411,9 +434,17 @@ def squeeze(input, dim=UNSET, *, axis=None):
 
 def unsqueezed(t, d):
     m = meta(t)
+    layout = _unsqueezed.get((m, d)) or _unsqueezed.keep((m, d), _with_one(m, d))
+    return make_view(t, V.reshape, layout, offset_of(t))
+
+
+_unsqueezed = Memo(1024)   # {(Meta, place): layout of the view}
+
+
+def _with_one(m, d):
     shape = m.shape[:d] + (1,) + m.shape[d:]
     strides = m.strides[:d] + (1 if d >= m.ndim else m.shape[d] * m.strides[d],) + m.strides[d:]
-    return make_view(t, V.reshape, (shape, strides, "UnsqueezeBackward0"), offset_of(t))
+    return shape, strides, "UnsqueezeBackward0"
 
 
 @function("unsqueeze")
@@ -435,7 +466,6 @@ def expanded(t, shape):
     return make_view(t, V.expand, layout, offset_of(t))
 
 
-_INTEGERS = frozenset((int,))
 _expansions = Memo(1024)   # {(Meta, shape): layout of the view}
 
 

@@ -21,7 +21,7 @@ from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 
 class Storage:
     """One block of memory as torch sees it. `value` is the root tensor's current Value.
-    `bounds` is set where it served as an index: (the Value, its smallest and largest element); `writer` by the first in-place
+    `bounds` is set where it served as an index, or may: (the Value, below and above what it has no element); `writer` by the first in-place
     node, and `rewritten` with it: see `note_history`; `moved` where `.data =` gave other memory to a tensor that saw it:
     see `note_move`; `attributes` what the user has set on its UntypedStorage, the class of a subclass among it."""
     __slots__ = ("value", "gen", "version", "address", "writer", "rewritten", "bounds", "moved", "attributes", "__weakref__")

@@ -161,6 +161,13 @@ def tensor_on(st, steps, offset, e, value=None):
 
 def detached(t):
     """`t.detach()`: the same storage and version, no history."""
+    if t._ts_view is None:
+        y, st, extra = _new_tensor(dispatch.Tensor), t._ts_st, t._ts_extra
+        y._ts_st = st
+        y._ts_view = y._ts_edge = y._ts_extra = None
+        if extra is not None and extra.version is not None and st.version == st.version:       # as `_seen_as`
+            y._ts_more().version = extra.version
+        return y
     y = alias(t, offset_of(t))
     vw = y._ts_view
     vw.base, vw.skip, vw.creation = None, 0, None
