@@ -329,3 +329,20 @@ def test_tangents_of_products_with_constants_have_a_history():
             assert t.requires_grad and torch.autograd.grad(t.sum(), x, retain_graph=True)[0].tolist() == [0, 0]
         for made in (d + c, -d, torch.lerp(d, c, 0.5), torch.maximum(d, c), torch.addcmul(d, c, c), torch.where(c > 3, d, c)):
             assert not fw.unpack_dual(made).tangent.requires_grad
+
+
+def test_forward_gradients_are_switched_off_inside_of_jvp_too():
+    x, t = torch.tensor(0.7), torch.tensor(1.0)
+
+    def f(x):
+        with fw._set_fwd_grad_enabled(False):
+            assert not fw._is_fwd_grad_enabled()
+            shift = x ** 2
+        return x ** 2 - shift
+
+    value, tangent = torch.func.jvp(f, (x,), (t,))
+    assert value == 0 and tangent == 2 * x and fw._is_fwd_grad_enabled() and torch.is_grad_enabled()
+    assert torch.func.jvp(lambda x: torch.func.jvp(f, (x,), (t,))[1], (x,), (t,))[1] == 2
+    with pytest.raises(NotImplementedError, match="where others are wanted"):
+        torch.func.jvp(f, (x.clone().requires_grad_(),), (t,))
+    assert fw._is_fwd_grad_enabled()

@@ -307,3 +307,18 @@ def test_a_gradient_that_nobody_takes_may_have_any_shape():
     Wrong.apply(view).backward()
     with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
         Wrong.apply(x).backward()
+
+
+def test_hooks_that_are_left_once_more_than_entered():
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    with hooks:
+        pass
+    hooks.__exit__()
+    assert torch._C._autograd._saved_tensors_hooks_is_enabled()
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x ** 2
+    x.detach().zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):        # nothing packs what is saved any more
+        y.backward()
+    with torch.autograd.graph.disable_saved_tensors_hooks("no"):
+        assert not torch._C._autograd._saved_tensors_hooks_is_enabled()

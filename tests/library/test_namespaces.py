@@ -80,3 +80,26 @@ def test_operators_in_place():
     x = torch.tensor([-1.0, 2.0], requires_grad=True) * 1
     assert torch.ops.aten.silu_(x) is x and x._version == 1 and type(x.grad_fn).__name__ == "SiluBackward0"
     assert not hasattr(torch.ops.aten, "sum_")
+
+
+@pytest.mark.parametrize("name", ["index_put", "index_put_"])
+def test_index_put_takes_none_for_a_whole_dimension(name):
+    put, x, i, j = getattr(torch.ops.aten, name), torch.zeros(3, 4, 5), torch.tensor([2, 0]), torch.tensor([1, 3])
+    made = put(x.clone(), [None, i, j], torch.arange(6.0).view(3, 2))
+    assert made.nonzero().tolist() == [[0, 0, 3], [1, 0, 3], [1, 2, 1], [2, 0, 3], [2, 2, 1]]
+    made = put(x.clone(), [i, None, j], torch.arange(8.0).view(2, 4))
+    assert made[2, :, 1].tolist() == [0, 1, 2, 3] and made[0, :, 3].tolist() == [4, 5, 6, 7] and made.sum() == 28
+    assert put(x.clone(), [None, i[:1].repeat(2)], torch.ones(3, 2, 5), True)[:, 2].unique().tolist() == [2]
+
+
+def test_what_is_no_number_is_read_by_its_first_element():
+    assert torch.ops.aten._local_scalar_dense(torch.tensor([3.0, 4.0])) == 3
+    with pytest.raises(RuntimeError, match="Empty tensor not supported"):
+        torch.ops.aten._local_scalar_dense(torch.ones(0))
+
+
+def test_backward_operators_take_batches_of_examples():
+    g, x = torch.arange(6.0).view(2, 3), torch.tensor([[0.5, -1.0, 2.0], [0.1, 0.2, -0.3]])
+    back = torch.ops.aten.silu_backward
+    assert torch.allclose(torch.vmap(back)(g, x), back(g, x))
+    assert torch.allclose(torch.vmap(back, in_dims=(None, 0))(g[1], x), back(g[1].expand(2, 3), x))

@@ -49,10 +49,16 @@ def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=Non
         raise RuntimeError(f"Tensor layout mismatch! Expected: {_LAYOUTS[layout]}, Got: {_LAYOUTS[a.layout]}")
 
 
+def _first(self):
+    if not self.numel():
+        raise RuntimeError("_local_scalar_dense: Empty tensor not supported")
+    return self.item() if self.numel() == 1 else self.detach().as_strided((), (), self.storage_offset()).item()
+
+
 KERNELS = {
     "_assert_scalar": _assert_scalar, "_assert_async": _assert_async, "_functional_assert_scalar": _functional_assert_scalar,
     "sym_constrain_range": lambda size, *, min=None, max=None: _in_range(size, min, max),
     "sym_constrain_range_for_size": _in_range_of_sizes, "_assert_tensor_metadata": _assert_tensor_metadata,
     "sym_size.int": lambda self, dim: self.shape[dim], "sym_numel": lambda self: self.numel(),
     "sym_stride.int": lambda self, dim: self.stride(dim), "sym_storage_offset": lambda self: self.storage_offset(),
-    "_local_scalar_dense": lambda self: self.item()}
+    "_local_scalar_dense": _first}

@@ -11,6 +11,7 @@ import torchshim as torch
 from .. import Tensor
 from ..autograd import grad
 from ..autograd.grad_mode import grad_mode
+from ..engine import context
 from ..nn import functional as F
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -46,6 +47,10 @@ def known(name):
 def _pulled_back(f, g, inputs, mask=None):
     """The gradients of f at some tensors for the cotangent g; None where `mask` is false."""
     asked = [k for k, x in enumerate(inputs) if x is not None and (mask is None or mask[k])]
+    if "transform" in context.modes:           # where examples of a batch can't be asked for gradients of their own
+        among = lambda *xs: f(*[xs[asked.index(k)] if k in asked else x for k, x in enumerate(inputs)])
+        found = iter(torch.func.vjp(among, *[inputs[k] for k in asked])[1](g) if asked else ())
+        return tuple([next(found) if k in asked else None for k in range(len(inputs))])
     given = [None if x is None else x.detach().requires_grad_(k in asked) for k, x in enumerate(inputs)]
     with grad_mode(True):
         made = f(*given)

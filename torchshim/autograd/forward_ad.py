@@ -74,18 +74,35 @@ class _set_fwd_grad_enabled(modes._Decorating):
     """A block in which tangents are computed, or are not."""
 
     def __init__(self, mode):
-        self.before, self.mode = "forward AD off" in context.modes, mode
+        self.before, self.grad, self.mode = "forward AD off" in context.modes, context.grad, mode
+        self._stop_pushing()
         _switch(not mode)
+
+    def _stop_pushing(self):
+        """Let what a jvp computes have no history to push tangents along, where it has it for that alone."""
+        pushing = [] if self.mode else context.modes.get("transform", ())
+        if any([x.pushes for x in pushing]):
+            outer = [t for t in (*pushing[0].given, *pushing[0].others) if isinstance(t, TensorBase)]
+            if any([x.kind == "grad" and not x.pushes for x in pushing]) or any([t.requires_grad for t in outer if not any([
+                    t is i for i in pushing[0].ins])]):
+                raise NotImplementedError("torchshim: forward gradients switched off where others are wanted of what is computed")
+            context.grad = False
 
     def __enter__(self):
         pass
 
     def __exit__(self, *exc):
         _switch(self.before)
+        context.grad = self.grad
 
     def clone(self):
         """Another such block, for a decorated function."""
         return self.__class__(self.mode)
+
+
+def _is_fwd_grad_enabled():
+    """Whether tangents are computed."""
+    return "forward AD off" not in context.modes
 
 
 def _switch(off):

@@ -270,8 +270,10 @@ class saved_tensors_hooks:
         _count(1)
 
     def __exit__(self, *exc):
-        context.modes["saved tensors hooks"].pop()
-        _count(-1)
+        stack = context.modes.get("saved tensors hooks")
+        if stack:                              # one that was left more often than entered is no error
+            stack.pop()
+            _count(-1)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -12,6 +12,7 @@ from ..engine import context
 from ..nn import functional
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.core import overriding
+from ..tensor.core.dtype import ALL as DTYPES
 
 
 def _slice(self, dim=0, start=None, end=None, step=1):
@@ -20,6 +21,27 @@ def _slice(self, dim=0, start=None, end=None, step=1):
 
 def _index(self, indices):
     return self[tuple([slice(None) if i is None else i for i in indices])]
+
+
+def _index_put(name):
+    """index_put, or index_put_, of a list in which None stands for a whole dimension, which the methods do not take."""
+    def index_put(self, indices, values, accumulate=False):
+        put = getattr(Tensor, name)
+        while indices and indices[-1] is None:
+            indices = indices[:-1]
+        if None not in indices:
+            return put(self, tuple(indices), values, accumulate)
+        if any([i is not None and i.dtype in (DTYPES["bool"], DTYPES["uint8"]) for i in indices]):
+            raise NotImplementedError(f"torchshim: torch.ops.aten.{name} with None beside a mask")
+        at = [k for k, i in enumerate(indices) if i is not None]
+        count = max([indices[k].ndim for k in at])
+        first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0           # where the indexed dimensions come in the result
+        order = [*at, *[k for k in range(self.ndim) if k not in at]]
+        seen = Tensor.permute(self if name.endswith("_") else self.clone(), order)
+        spread = values.expand(_index(self.detach(), indices).shape).movedim(tuple(range(first, first + count)), tuple(range(count)))
+        Tensor.index_put_(seen, tuple([indices[k] for k in at]), spread, accumulate)
+        return self if name.endswith("_") else Tensor.permute(seen, sorted(range(self.ndim), key=order.__getitem__))
+    return index_put
 
 
 def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
@@ -40,7 +62,8 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
 #: Kernels that neither a function nor a method stands for.
 _KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_copy": _to_copy, "_unsafe_view": lambda self,
             size: self.reshape(size),
-            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution}
+            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution, "index_put": _index_put("index_put"),
+            "index_put_": _index_put("index_put_")}
 _KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
 ))

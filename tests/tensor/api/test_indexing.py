@@ -206,3 +206,14 @@ def test_a_tuple_of_another_class_is_a_tuple():
     assert x[Place((0, [1, 2]))].tolist() == x[0, [1, 2]].tolist() and x[Place((1, slice(None), 0))].tolist() == [12, 16, 20]
     x[Place((0, 0))] = 5
     assert x[0, 0].tolist() == [5] * 4
+
+
+def test_filling_at_an_index_where_elements_lie_in_one_place():
+    """All elements of a place get the one value, as torch's kernel writes it again and again."""
+    x = torch.zeros(3, 1).expand(3, 4)
+    with pytest.warns(UserWarning, match="expanded tensors"):
+        assert x.index_fill_(1, torch.tensor([1, 0]), 2) is x and x.tolist() == [[2.0] * 4] * 3
+    base = torch.zeros(4)
+    with pytest.warns(UserWarning, match="expanded tensors"):
+        base.expand(3, 4).index_fill_(1, torch.tensor([1, 0]), torch.tensor(3.0))
+    assert base.tolist() == [3, 3, 0, 0]

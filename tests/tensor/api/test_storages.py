@@ -200,3 +200,13 @@ def test_set_to_what_a_tensor_is_already_makes_no_room():
         x.set_(x.untyped_storage(), 3, x.size())
     with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
         x.set_(torch.from_numpy(np.ones(3, np.float32)).untyped_storage(), 0, (5,))
+
+
+def test_the_plain_storage_is_of_the_default_dtype():
+    assert torch.Storage is torch.FloatStorage
+    try:
+        torch.set_default_dtype(torch.float64)
+        assert torch.Storage is torch.DoubleStorage
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert torch.Storage is torch.FloatStorage

@@ -12,7 +12,7 @@ from ...engine import Memory, array_of, is_contiguous, meta_of, present, value_o
 from ..core import storage as memory
 from .bind import function
 from .sharing import from_numpy
-from ..core.dtype import ALL, get_default_dtype
+from ..core.dtype import ALL, default_changed, get_default_dtype
 from ..core.growing import others_with, storage_objects
 from ..core.handle import meta
 from ..core.tensor import Tensor, tensor_from
@@ -556,6 +556,17 @@ _NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 NAMED = {f"{n}Storage": _Named(f"{n}Storage", (), {"dtype": ALL[d], "__module__": "torch", "__doc__": f"A TypedStorage of {d}."})
          for n, d in _NAMES.items()}
 Storage = NAMED["FloatStorage"]
+
+
+def _follow(d):
+    """Let torch.Storage be the default dtype's."""
+    module = sys.modules.get(__name__.partition(".")[0])
+    found = next((c for c in NAMED.values() if getattr(c, "dtype", None) is d), None)
+    if module is not None and found is not None:
+        module.Storage = found
+
+
+default_changed.append(_follow)
 
 
 @function(method=False)

@@ -116,6 +116,10 @@ def get_default_dtype():
     return FROM_NP[P.default_float]
 
 
+#: What is told of a new default dtype.
+default_changed: list = []
+
+
 def set_default_dtype(d, /):
     """Set the dtype of new floating tensors and of what integers become where a float is needed."""
     if not isinstance(d, dtype):
@@ -126,6 +130,8 @@ def set_default_dtype(d, /):
     P.set_default_float(d.np)
     _trie.epoch = P.settings()                      # operators mean something else now: other traces
     context.trace.flush()
+    for told in default_changed:
+        told(d)
 
 
 half.announce = functools.partial(settings.warn_once, "ComplexHalf support is experimental and many operators don't support it yet.")

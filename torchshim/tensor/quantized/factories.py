@@ -32,6 +32,7 @@ def _check_float(x):
 
 def _check_point(function, zero_point, dtype):
     _, least, most = LEVELS[dtype]
+    most = max(most, 255) if least == 0 else most              # those of less than a byte are looked at as bytes
     if zero_point > most:
         raise RuntimeError(f"{function} zero_point {zero_point} is above upper bound.")
     if zero_point < least:

@@ -7,6 +7,7 @@ from ..api.bind import FUNCTIONS as F
 from ..core.dtype import ALL as DTYPES, dtype as dtype_class
 from ..core.handle import TensorBase
 from ..core.memory_format import FORMATS
+from ..core.settings import alert_nondeterministic
 from .base import C_NAMES, LEVELS, PerChannel, PerTensor, Quantized, become, handles, is_quantized, like, levels, per_tensor, wraps
 from .. import kinds
 
@@ -260,6 +261,7 @@ _in_place("t transpose swapaxes swapdims unsqueeze squeeze")
 @handles("resize_")
 def resize_(s, *size, memory_format=None):
     per_tensor(s, "Can only resize quantized tensors with per-tensor schemes!")
+    alert_nondeterministic("quantized_resize_cpu_")
     s._ints.resize_(*size)
     return become(s, s._ints)
 
