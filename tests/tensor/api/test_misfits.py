@@ -65,3 +65,13 @@ def test_the_order_of_keywords_is_that_of_a_hash_table():
     assert hashed(["dim", "index", "value"]) == ["index", "value", "dim"]      # "value" falls into the slot of "dim"
     assert hashed(["condition", "input", "other"]) == ["other", "input", "condition"]
     assert hashed(["beta", "alpha", "nonsense"]) == ["nonsense", "alpha", "beta"]
+
+
+def test_methods_without_arguments_speak_as_those_of_c():
+    x = torch.ones(2, 2)
+    for call, text in ((lambda: x.conj(1), "TensorBase.conj() takes no arguments (1 given)"),
+                       (lambda: x.t(2, 3), "TensorBase.t() takes no arguments (2 given)"),
+                       (lambda: x.ravel(nonsense=1), "TensorBase.ravel() takes no keyword arguments")):
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert str(raised.value) == text

@@ -17,6 +17,9 @@ _ABSENT = object()
 def complain(overload, name, args, kwargs):
     """Raise the parser's TypeError for the only signature that could be meant."""
     params, positional = overload.params, overload.positional
+    if not params and not overload.extra:      # a method of C's that has none
+        raise TypeError(f"TensorBase.{name}() takes no keyword arguments" if kwargs else
+                        f"TensorBase.{name}() takes no arguments ({len(args)} given)")
     least = overload.least
     if len(args) > len(positional):
         raise _too_many(name, least, len(positional), len(args))
