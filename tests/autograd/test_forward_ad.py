@@ -346,3 +346,31 @@ def test_forward_gradients_are_switched_off_inside_of_jvp_too():
     with pytest.raises(NotImplementedError, match="where others are wanted"):
         torch.func.jvp(f, (x.clone().requires_grad_(),), (t,))
     assert fw._is_fwd_grad_enabled()
+
+
+@pytest.mark.parametrize("write, tangent", [
+    (lambda y, d: y.clamp_min_(0), [1, 0, 4]), (lambda y, d: y.mul_(d), [4, 2, 22]), (lambda y, d: y.zero_(), [0, 0, 0]),
+    (lambda y, d: y.__setitem__(0, 5.0), [0, 2, 4]), (lambda y, d: y[:2].mul_(3), [3, 6, 4]), (lambda y, d: y.__setitem__(0, d[0]), [1, 2, 4])])
+@pytest.mark.parametrize("dual", [True, False])
+def test_a_write_under_no_grad_changes_the_tangent_and_no_history(write, tangent, dual):
+    """In place, too: whoever holds the tangent sees it."""
+    with fw.dual_level():
+        x, d = torch.tensor([1.0, -2.0, 3.0], requires_grad=True), fw.make_dual(torch.tensor([2.0, 3.0, 4.0]), torch.ones(3))
+        y = (fw.make_dual(x, torch.tensor([0.5, 1.0, 2.0])) if dual else x) * 2
+        before = fw.unpack_dual(y).tangent
+        with torch.no_grad():
+            write(y, d)
+        after = fw.unpack_dual(y).tangent
+        assert after is before if dual else after is None or not after.requires_grad
+        if dual:
+            assert after.tolist() == tangent and after._version == 1
+        assert y.grad_fn.name() == "MulBackward0" and torch.autograd.grad(y.sum(), x)[0].tolist() == [2, 2, 2]
+
+
+def test_a_cosine_of_duals_with_histories():
+    x, y = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True), torch.tensor([3.0, 4.0], dtype=torch.float64)
+    with fw.dual_level():
+        a, b = fw.make_dual(x, torch.tensor([1.0, 0.0], dtype=torch.float64)), fw.make_dual(y, torch.tensor([0.0, 1.0], dtype=torch.float64))
+        made = fw.unpack_dual(torch.nn.functional.cosine_similarity(a, b, -1))
+    assert made.primal.item() == pytest.approx(0.98387, abs=1e-5) and made.tangent.item() == pytest.approx(0.09302, abs=1e-5)
+    assert made.tangent.requires_grad

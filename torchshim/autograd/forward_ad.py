@@ -18,7 +18,7 @@ from ..ops.views import ViewOp, ViewsOp
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.views import memory_of
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import ForwardOnly, Node, around_nodes, forward_node, forward_only, wraps_one
+from ..tensor.core.graph import AccumulateGrad, ForwardOnly, Node, around_nodes, forward_node, forward_only, wraps_one
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, tangent_of, version
 from ..tensor.core.inference import INFERENCE, unversioned
 from ..tensor.core.overriding import settle
@@ -246,11 +246,19 @@ def _after_write(t, e):
     if isinstance(e, CopySlices):
         e = _through_view(e, level)
     before = None if level is None or e is None else level.of(t._ts_edge)
-    after = None if before is None else level.of(e)
-    if after is not None and after is not before and after.shape == before.shape:
+    after = None if level is None or e is None else level.of(e)
+    stays = forward_only(e) and t._ts_edge is not None and not forward_only(t._ts_edge)          # under no_grad its history does
+    if before is not None and after is not None and after is not before and after.shape == before.shape:
         with without_tangents(), grad_mode(context.grad is True):
             before.copy_(after)
-        level.put(e, {0: before})
+        after = before
+        if not stays:
+            level.put(e, {0: before})
+    if stays:
+        node, nr = t._ts_edge if t._ts_edge.__class__ is tuple else (t._ts_edge, 0)
+        known = node._ts_extra and node._ts_extra.tangents
+        level.put(node, {**(known[1] if known else {}), nr: after}, known[2] if known else None)
+        return t._ts_edge
     return e
 
 
@@ -262,15 +270,15 @@ def _through_view(cs, level):
     keeps = any([e is not None for e in cs._ts_next])
     if base is None and part is None:
         return cs if keeps else None
-    if keeps and context.grad is not True:
-        raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
+    if keeps and context.grad is not True and (isinstance(cs._ts_next[0], (TensorBase, AccumulateGrad)) or cs._ts_next[0] is None):
+        raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a view of a leaf")
     if base is None and cs.steps[-1][0].out_metas[0].numel < cs.meta.numel and any([x is cs._ts_next[0] for x in level.shown]):
         raise NotImplementedError("torchshim: a write into a part of a dual tensor whose primal has a history")
     deep = context.grad is True
     with _plainly():
         base = _tensor(base, cs.meta)
         whole = GradTensors.put(base, cs.steps, _tensor(part, cs.steps[-1][0].out_metas[0]))
-    node = cs if keeps else forward_node()
+    node = cs if keeps and deep else forward_node()
     level.put(node, {0: whole if deep else whole.detach()})
     return node
 

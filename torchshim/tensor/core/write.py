@@ -253,8 +253,10 @@ def _history(t, node):
     """What is to change when `node` has written to `t`: (the tensor that owns the history, its new edge, the writer's name, where its
     retained gradient was told before: a dict or None, and its key there). A base gets torch's CopySlices."""
     vw = t._ts_view
-    if node.__class__ is ForwardOnly and t._ts_edge is not None and not forward_only(t._ts_edge):
-        raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
+    if node.__class__ is ForwardOnly and t._ts_edge is not None and not forward_only(t._ts_edge) and (vw is None or vw.base is None):
+        if t._ts_edge is True or t._ts_edge.__class__ is graph.AccumulateGrad:
+            raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a leaf")
+        return t, _after_write(t, node), getattr(t._ts_st, "writer", None), None, 0
     log_edge(t)
     note_history(t)
     if vw is None or vw.base is None:
