@@ -107,5 +107,8 @@ def test_gradients_of_torch_func():
     assert torch.allclose(made, -x.sin())
     names, made = seen(lambda x: grad(lambda a, b: a.sum(), argnums=1)(x, x))
     assert not made.any()
+    for f in (torch.exp, torch.tanh, torch.sqrt):              # a result that is kept is not detached for anybody to see
+        names, made = seen(lambda x: grad(lambda t: f(t).sum())(x))
+        assert not any(["detach" in n for n in names])
     with pytest.raises(RuntimeError, match="Expected f.*to return a scalar"):
         seen(lambda x: grad(lambda t: t * 2)(x))

@@ -92,9 +92,13 @@ def _turned(x):
     return _rows(do("transpose.int", x, -2, -1))
 
 
+def _to_second(a, y):
+    return do("_cdist_backward", _turned(a.g), a.x2, a.x1, a.p, y)
+
+
 _add("_cdist_forward", "CdistBackward0",
      x1=lambda a: do("_cdist_backward", _rows(a.g), a.x1, a.x2, a.p, a.y),
-     x2=lambda a: do("_cdist_backward", _turned(a.g), a.x2, a.x1, a.p, _turned(a.y)))
+     x2=lambda a: _to_second(a, _turned(a.y)))
 _add("_euclidean_dist", "EuclideanDistBackward0", _far)
 _add("_pdist_forward", "PdistBackward0", self=lambda a: do("_pdist_backward", a.g, a.self, a.p, a.y))
 _add("_trilinear", "TrilinearBackward0",

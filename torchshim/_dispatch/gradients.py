@@ -18,7 +18,7 @@ from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import edge, read, version
 from ..tensor.core.overriding import dispatches
 from ..tensor.core.write import check_inplace, rebase
-from .python import below, do, state, tensors_in, unseen
+from .python import TRANSFORM, below, do, stand_in, state, tensors_in, unseen
 
 
 #: Operators in place that change how a tensor is seen.
@@ -72,6 +72,16 @@ class Call:
         self.versions = [(n, t, version(t)) for n in self.names for t in tensors_in([getattr(self, n, None)])]
 
 
+def _kept(call, t):
+    """What a node keeps of a result: nobody sees that in a transform."""
+    call.unseen = TRANSFORM in context.modes
+    if not call.unseen:
+        return do("detach", t)
+    with unseen():
+        made = t.detach()
+    return stand_in(made, t)
+
+
 def _attached(formula, call, made, written, args):
     outs = list(made) if isinstance(made, (tuple, list)) else [made]
     node = object.__new__(node_class(formula.node, DispatchNode))
@@ -117,10 +127,10 @@ def _attached(formula, call, made, written, args):
         done.append(o)
     if "y" in call.wants:
         with grad_mode(False):
-            call.result = do("detach", done[0])
+            call.result = _kept(call, done[0])
     elif formula.saves:
         with grad_mode(False):
-            kept = {k: do("detach", done[k]) for k in formula.first}
+            kept = {k: _kept(call, done[k]) for k in formula.first}
             call.results = [kept.get(k, None if k == 0 else o) for k, o in enumerate(done)]
     return done[0] if not isinstance(made, (tuple, list)) else type(made)(done) if type(made) in (list, tuple) else tuple(done)
 
@@ -140,7 +150,7 @@ class DispatchNode(FunctionNode):
         given = [mode.tensor(box[k]) if k in box else None for k in range(len(self._ts_out_metas))]
         call.g, call.gs = given[0], given
         if "y" in call.wants:
-            call.y = do("detach", call.result) if not context.grad else _output(self)
+            call.y = _output(self) if context.grad else call.result if call.unseen else do("detach", call.result)
         needs = {}
         for (name, _), e in zip(self._ts_at, self._ts_next):
             needs[name] = needs.get(name, False) or e is not None

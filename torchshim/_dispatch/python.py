@@ -21,6 +21,7 @@ from ..tensor.core.overriding import dispatches
 from .schemas import schema, table, whole_table, writes_out
 
 _KEY = "dispatch"
+TRANSFORM = "dispatched transform"             # a block in which a function is called to be differentiated
 
 
 class State:
@@ -53,6 +54,14 @@ class unseen:
     def __exit__(self, *exc):
         self.state.off = self.before
         return False
+
+
+def stand_in(made, t):
+    """Let modes that know `t` know `made` as the same tensor."""
+    for mode in state().stack:
+        if hasattr(mode, "stands_for"):
+            mode.stands_for(made, t)
+    return made
 
 
 @functools.cache

@@ -92,7 +92,7 @@ def _trapezoid(y, x=None, *, dx=None, dim=-1):
         return do("div.Scalar", do("sum.dim_IntList", do("mul.Tensor", do("add.Tensor", left, right), apart), [dim]), 2)
     last, first = do("select.int", y, dim, -1), do("select.int", y, dim, 0)
     ends = do("mul.Scalar", do("add.Tensor", first, last), 0.5)
-    return do("mul.Scalar", do("sub.Tensor", do("sum.dim_IntList", y, [dim]), ends), 1 if dx is None else dx)
+    return do("mul.Scalar", do("sub.Tensor", do("sum.dim_IntList", y, [dim]), ends), 1.0 if dx is None else float(dx))
 
 
 @rule()
@@ -281,7 +281,8 @@ def _cosine_similarity(x1, x2, dim=1, eps=1e-8):
         least = do("scalar_tensor", eps, dtype=common, device=x1.device)
         for n in lengths:
             do("clamp_min_.Tensor", n, least)
-    first, second = [do("div.Tensor", x, n) for x, n in zip((x1, x2), lengths)]
+    second = do("div.Tensor", x2, lengths[1])
+    first = do("div.Tensor", x1, lengths[0])
     return do("sum.dim_IntList", do("mul.Tensor", first, second), [dim])
 
 

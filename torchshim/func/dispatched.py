@@ -1,19 +1,12 @@
 """grad and vjp under a dispatch mode (make_fx among them): a function on inputs of its own, and torch.autograd.grad of what it returns."""
 from __future__ import annotations
 
-from .._dispatch.python import do, state, unseen
+from .._dispatch.python import TRANSFORM, do, stand_in, unseen
 from ..autograd import grad
 from ..autograd.grad_mode import grad_mode
+from ..engine import context
 from ..tensor.core.handle import TensorBase, edge
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-
-
-def stand_in(made, t):
-    """Let modes that know `t` know `made` as the same tensor."""
-    for mode in state().stack:
-        if hasattr(mode, "stands_for"):
-            mode.stands_for(made, t)
-    return made
 
 
 def _inner(t):
@@ -38,7 +31,7 @@ class Run:
         full = list(args)
         for k, a in zip(which, tree_unflatten(self.ins, self.form)):
             full[k] = a
-        with grad_mode(True):
+        with grad_mode(True), context.mode(TRANSFORM, True):
             self.value = func(*full, **(kwargs or {}))
 
     def plain(self, x):
