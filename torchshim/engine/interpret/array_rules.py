@@ -379,6 +379,8 @@ def _make_dot_general(params, ins, outs):
             return product if not worth else lambda a, b: _dot(a.T if flips[0] else a, b.T if flips[1] else b)
 
     copied = not batch and rperm == (1, 0) and inner != 1 and _copied(work, rows, inner, columns)
+    if inner == 1 and not batch and shape == (rows, columns) and not (lhs_cast or rhs_cast or out_cast):
+        return lambda a, b: a.reshape(rows, 1) * b.reshape(columns)            # as below
 
     def dot_general(a, b):
         if lhs_cast:

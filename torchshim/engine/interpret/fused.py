@@ -124,18 +124,21 @@ def softmax(shape, axis, dtype, log=False):
 
 def _softmax_row(shape, n, dtype, log):
     """Of a single row: its calls of NumPy are most of what it takes, and a search for the greatest element the cheapest of them."""
-    summed, ones = _summed(1, n, dtype), _ones(n, dtype) if n <= _BROAD and not log else None
+    summed, ones = _summed(1, n, dtype), _ones(n, dtype) if n <= _BROAD else None
 
     def run(x):
         x = np.asarray(x) if x.__class__ is not np.ndarray else x
         out = np.subtract(x, x.item(x.argmax()))
         if shape != (1, n):
             out = out.reshape(1, n)
-        if ones is not None:
+        if ones is None:
+            _finish(out, summed, log)
+        elif log:
+            total = np.exp(out).dot(ones)
+            np.subtract(out, np.log(total, total), out)
+        else:
             np.exp(out, out)
             np.multiply(out, 1 / out.dot(ones), out)
-        else:
-            _finish(out, summed, log)
         return [out if shape == (1, n) else out.reshape(shape)]
     return run
 
@@ -200,6 +203,8 @@ def softmax_back(shape, axis, dtype, log=False):
     rows, n, inner = _around(shape, axis)
     if inner > 1:
         return _softmax_across_back(rows, n, inner, dtype, log)
+    if rows == 1 and 0 < n <= _BROAD:
+        return _softmax_row_back(shape, n, dtype, log)
 
     def one(y, ct, out):
         summed = _summed(len(y), n, dtype)
@@ -219,6 +224,24 @@ def softmax_back(shape, axis, dtype, log=False):
         out = np.empty((rows, n), dtype)
         every(_contiguous(y, (rows, n)), _contiguous(ct, (rows, n)), out)
         return [out.reshape(shape)]
+    return run
+
+
+def _softmax_row_back(shape, n, dtype, log):
+    """Of a single row, with the fewest calls of NumPy."""
+    ones, size = _ones(n, dtype), (1, n)
+
+    def run(y, ct):
+        y, ct = _contiguous(y, size), _contiguous(ct, size)
+        if log:
+            out = np.exp(y)
+            np.multiply(out, ct.dot(ones), out)
+            np.subtract(ct, out, out)
+        else:
+            out = np.multiply(y, ct)
+            np.subtract(ct, out.dot(ones), out)
+            np.multiply(out, y, out)
+        return [out if shape == size else out.reshape(shape)]
     return run
 
 
