@@ -58,3 +58,21 @@ def test_a_module_lives_until_its_gradients_are_there():
     finally:
         handle.remove()
     assert seen == ["ReLU", "Linear", "Sequential"]
+
+
+def test_what_a_full_hook_gives_has_as_many_parts():
+    def backward(register, give, batch=2):
+        m = torch.nn.Linear(3, 2)
+        getattr(m, register)(lambda *args: give(args[-1] if "pre" in register else args[1]))
+        x = torch.ones(batch, 3, requires_grad=True)
+        m(x).sum().backward()
+        return x.grad, m.weight.grad
+    for register, name in (("register_full_backward_hook", "grad_input"), ("register_full_backward_pre_hook", "grad_output")):
+        with pytest.raises(TypeError, match="^object of type 'int' has no len()"):
+            backward(register, lambda g: 5)
+        with pytest.raises(RuntimeError, match=f"returned an invalid number of {name}, got 2, but expected 1"):
+            backward(register, lambda g: g[0])
+        with pytest.raises(RuntimeError, match="^hook 'hook' has changed the size of value"):
+            backward(register, lambda g: g[0], 1)
+        of_input, of_weight = backward(register, lambda g: [None])
+        assert of_weight is None and not of_input.any() if "pre" in register else of_input is None and of_weight is not None

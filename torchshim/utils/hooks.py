@@ -59,7 +59,7 @@ class BackwardHook:
         outs, self.at_outputs, node = self._behind((args,) if single else args)
         self.n_outputs = len(outs)
         if node is not None:
-            node.register_prehook(self._output_grads)
+            node.register_hook(self._output_grads)
         return outs[0] if single else outs
 
     @staticmethod
@@ -87,7 +87,7 @@ class BackwardHook:
             full[i] = g
         return tuple(full)
 
-    def _output_grads(self, grad_outputs):
+    def _output_grads(self, _, grad_outputs):
         full = self._spread(grad_outputs, self.at_outputs, self.n_outputs)
         changed = False
         for hook in self.pre_hooks:
@@ -117,9 +117,11 @@ class BackwardHook:
         self.grad_outputs = None
         return tuple(grads[i] for i in self.at_inputs) if changed else None
 
+    _input_grads.__name__ = _output_grads.__name__ = "hook"        # errors say who was it
+
     @staticmethod
     def _checked(r, old, what, name):
-        r = r if isinstance(r, tuple) else (r,)
+        """What a hook gave in place of `old`: anything that has as many parts, a tensor too."""
         if len(r) != len(old):
             raise RuntimeError(f"{what} returned an invalid number of {name}, got {len(r)}, but expected {len(old)}")
         return r
