@@ -287,10 +287,12 @@ def test_replicas_and_scattering():
 
 def test_a_parameter_that_waits_for_its_shape_can_be_moved_and_cast_and_little_else():
     p = nn.parameter.UninitializedParameter()
-    for f in (lambda: torch.empty_like(p), lambda: torch.add(p, p), lambda: p * 2, lambda: p.sum(), lambda: p.detach(), lambda: p[0],
+    for f in (lambda: torch.empty_like(p), lambda: torch.add(p, p), lambda: p * 2, lambda: p.sum(), lambda: p.clone(), lambda: p[0],
               lambda: torch.optim.Adagrad([p])):
         with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
             f()
+    with pytest.raises(ValueError, match="^Attempted to use an uninitialized parameter in <method 'detach' of 'torch._C.TensorBase' objects>"):
+        p.detach()
     m = nn.LazyLinear(3)
     m.half()
     assert nn.parameter.is_lazy(m.weight) and m.weight.dtype == torch.float16 and nn.parameter.is_lazy(copy.deepcopy(m).weight)

@@ -168,6 +168,14 @@ def _passed_on(name):
     return method
 
 
+def _refused(name):
+    def method(self, *args, **kwargs):
+        raise ValueError(_USE.format(f" in <method '{name}' of 'torch._C.TensorBase' objects>", type(self).__name__))
+    method.__name__ = name
+    method.__doc__ = "There is nothing yet: ValueError."
+    return method
+
+
 class UninitializedTensorMixin:
     """What a parameter or buffer that waits for its shape can and cannot do: be moved and cast, and little else.
 
@@ -206,9 +214,7 @@ class UninitializedTensorMixin:
             raise ValueError(_USE.format("", type(self).__name__))
         return self
 
-    def numel(self):
-        """There is none yet: ValueError."""
-        raise ValueError(_USE.format(" in <method 'numel' of 'torch._C.TensorBase' objects>", type(self).__name__))
+    numel, detach, clone = _refused("numel"), _refused("detach"), _refused("clone")
 
     def materialize(self, shape, device=None, dtype=None):
         """Become an uninitialised tensor of this shape, of the class that it stands for."""
