@@ -76,3 +76,14 @@ def test_what_a_full_hook_gives_has_as_many_parts():
             backward(register, lambda g: g[0], 1)
         of_input, of_weight = backward(register, lambda g: [None])
         assert of_weight is None and not of_input.any() if "pre" in register else of_input is None and of_weight is not None
+
+
+def test_linearize_sees_no_gradients_of_what_it_was_given():
+    m, x = torch.nn.Sequential(torch.nn.Tanh()), torch.ones(2, 3)
+    m.register_full_backward_hook(lambda m, given, made: None)
+    assert torch.func.linearize(m, x)[1](x).shape == (2, 3)
+    m = torch.nn.Linear(3, 2)
+    m.register_full_backward_hook(lambda m, given, made: None)
+    with pytest.raises(NotImplementedError, match="^You must implement the jvp function"):
+        torch.func.linearize(m, x)
+    assert torch.func.linearize(m.requires_grad_(False), x)[1](x).shape == (2, 2)

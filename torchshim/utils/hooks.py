@@ -62,11 +62,11 @@ class BackwardHook:
             node.register_hook(self._output_grads)
         return outs[0] if single else outs
 
-    @staticmethod
-    def _behind(values):
+    def _behind(self, values):
         at = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
         level = context.modes.get("transform", (None,))[-1]
-        if level is not None and (level.kind == "vmap" or level.pushes and not level.traced):        # where torch sees no gradients
+        if level is not None and (level.kind == "vmap" or level.pushes and not (level.traced and any(
+                [p.requires_grad for p in self.module.parameters()]))):        # where torch sees no gradients
             return values, at, None
         edges = [edge(values[i]) for i in at]
         if not any([e is not None and not forward_only(e) for e in edges]):
