@@ -177,3 +177,11 @@ def test_gradients_that_are_zeros_have_no_history(f):
     x = torch.tensor(3.0, requires_grad=True)
     g, = torch.autograd.grad(f(x), x, torch.tensor(1.0, requires_grad=True), create_graph=True)
     assert not g.requires_grad and g == 0
+
+
+def test_ctc_loss_has_no_second_derivative():
+    x = torch.zeros(5, 2, 3, requires_grad=True)
+    loss = torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 2], [2, 1]]), torch.tensor([5, 5]), torch.tensor([2, 1]))
+    g, = torch.autograd.grad(loss, x, create_graph=True)
+    with pytest.raises(RuntimeError, match="^derivative for aten::_ctc_loss_backward is not implemented"):
+        g.sum().backward()

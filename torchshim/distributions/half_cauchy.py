@@ -15,9 +15,6 @@ class HalfCauchy(Folded):
     """|x| of a Cauchy x around 0."""
     _base = Cauchy
 
-    def __init__(self, scale, validate_args=None):             # whose name errors tell
-        super().__init__(scale, validate_args)
-
     @property
     def mean(self):
         return self.base_dist._constant(math.inf)

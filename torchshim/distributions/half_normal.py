@@ -51,9 +51,6 @@ class HalfNormal(Folded):
     """|x| of a normal x around 0."""
     _base = Normal
 
-    def __init__(self, scale, validate_args=None):             # whose name errors tell
-        super().__init__(scale, validate_args)
-
     @property
     def mean(self):
         return self.scale * math.sqrt(2 / math.pi)
