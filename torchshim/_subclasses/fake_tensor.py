@@ -41,15 +41,20 @@ class UnsupportedOperatorException(_OfOperator):
     """An operator without a rule for shapes."""
 
 
-_VALUES = frozenset("item tolist __bool__ __float__ __int__ __index__ __complex__ __contains__ equal".split())
-_SHAPES = frozenset("nonzero argwhere masked_select unique unique_consecutive".split())
+#: Functions that ask for values, and the operator that does it.
+_VALUES = dict.fromkeys("item tolist __bool__ __float__ __int__ __index__ __complex__ __contains__ gaussian_nll_loss one_hot is_nonzero"
+                        .split(), "_local_scalar_dense") | {"equal": "equal", "allclose": "allclose"}
+#: The same of those whose result's shape depends on values.
+_SHAPES = {"nonzero": "nonzero", "argwhere": "nonzero", "masked_select": "masked_select", "unique": "_unique2", "bincount": "bincount",
+           "unique_consecutive": "unique_consecutive", "ctc_loss": "_ctc_loss", "repeat_interleave": "repeat_interleave.Tensor"}
 _OWN = frozenset(
     "__repr__ __str__ __format__ __hash__ requires_grad_ backward retain_grad register_hook __deepcopy__ __reduce_ex__".split())
 
 
 def _operator(name):
     from .. import ops
-    return getattr(ops.aten, name).default
+    base, _, overload = name.partition(".")
+    return getattr(getattr(ops.aten, base), overload or "default")
 
 
 def _tensors(values):
@@ -110,11 +115,13 @@ class FakeTensor(Tensor):
                 return func(*args, **kwargs)
         name = (resolve_name(func) or getattr(func, "__name__", "")).removesuffix(".__get__").rpartition(".")[2]
         if name in _VALUES:
-            raise DataDependentOutputException(_operator("_local_scalar_dense" if name != "equal" else "equal"))
+            raise DataDependentOutputException(_operator(_VALUES[name]))
         if name in ("numpy", "__array__"):
             raise RuntimeError(".numpy() is not supported for tensor subclasses.")
-        if name in _SHAPES or name in ("__getitem__", "where") and _by_mask(name, args):
-            raise DynamicOutputShapeException(_operator("nonzero" if name in ("__getitem__", "where", "argwhere") else name))
+        if name in _SHAPES and (name != "repeat_interleave" or _repeats_unknown(*args, **kwargs)) or name in (
+                "__getitem__", "where") and _by_mask(name, args):
+            by_dim = name == "unique" and kwargs.get("dim", args[4] if len(args) > 4 else None) is not None
+            raise DynamicOutputShapeException(_operator("unique_dim" if by_dim else _SHAPES.get(name, "nonzero")))
         given = _tensors([*args, *kwargs.values()])
         mode = next((t.fake_mode for t in given if isinstance(t, FakeTensor)), None)
         with DisableTorchFunctionSubclass():
@@ -141,6 +148,11 @@ def _by_mask(name, args):
     index = args[1:2] if name == "__getitem__" else () if len(args) > 1 else args[:1]
     found = _tensors(index[0] if index and isinstance(index[0], tuple) else index)
     return bool(found) and (name == "where" or any([t.dtype is _bool() for t in found]))
+
+
+def _repeats_unknown(input, repeats=None, dim=None, *, output_size=None):
+    """Whether only values tell how long a repetition is."""
+    return output_size is None and (repeats is None or isinstance(repeats, Tensor))
 
 
 def _bool():
