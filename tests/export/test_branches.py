@@ -99,3 +99,21 @@ def test_networks_with_a_batch_of_any_size(net, shape, places):
     ep = export(net, (torch.randn(shape),), dynamic_shapes=(places,)).run_decompositions()
     x = torch.randn(3, *shape[1:])
     torch.testing.assert_close(ep.module()(x), net(x))
+
+
+def test_branches_are_exported_after_a_mode_has_seen_operators():
+    """Whatever began to ask before: a branch calls its functions as ever."""
+    from torchshim.utils._python_dispatch import TorchDispatchMode
+
+    class Passing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    with Passing():
+        torch.ones(2) + 1
+    exported = torch.export.export(Model(), (torch.ones(3),))
+    assert [exported.module()(x).tolist() for x in (torch.ones(3), -torch.ones(3))] == [[2.0] * 3, [-2.0] * 3]

@@ -26,7 +26,7 @@ PLAIN = frozenset("""size stride dim ndimension numel nelement is_contiguous ele
     is_floating_point is_signed get_device requires_grad_ backward register_hook register_post_accumulate_grad_hook retain_grad __len__
     __repr__ __str__ __format__ __hash__ __reduce_ex__ __deepcopy__ untyped_storage storage _typed_storage is_shared is_same_size
     is_inference is_pinned is_set_to __dir__ is_tensor result_type can_cast promote_types is_storage broadcast_shapes typename as_subclass
-    is_conj is_neg has_names is_distributed is_coalesced _is_view autograd.grad dense_dim sparse_dim get_default_device
+    is_conj is_neg has_names is_distributed is_coalesced _is_view autograd.grad cond dense_dim sparse_dim get_default_device
     set_default_device get_default_dtype set_printoptions get_rng_state set_rng_state manual_seed seed""".split())
 _ALIASES = dict(pair.split("=") for pair in """__add__=add __radd__=add __iadd__=add_ __sub__=sub __isub__=sub_ __mul__=mul __rmul__=mul
     __imul__=mul_ __truediv__=div __itruediv__=div_ __rsub__=rsub __pow__=pow __ipow__=pow_ __neg__=neg __abs__=abs __invert__=bitwise_not
