@@ -128,3 +128,14 @@ def test_forward_mode_is_asked_with_inputs_that_require_no_gradient():
     x, y = [torch.rand(2, dtype=torch.float64, requires_grad=True) for _ in range(2)]
     assert gradcheck(Same.apply, (x, y), check_forward_ad=True, check_backward_ad=False)
     assert set(seen) == {(False, False)}
+
+
+def test_functions_are_checked_in_the_callers_mode():
+    x = torch.tensor([.3, .7], dtype=torch.float64, requires_grad=True)
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert not torch.autograd.gradcheck(lambda x: x.sin(), (x,), raise_exception=False)
+            with pytest.raises(RuntimeError, match="^Numerical gradient for function expected to be zero"):
+                torch.autograd.gradcheck(lambda x: x.sin(), (x,))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        torch.autograd.gradgradcheck(lambda x: x.detach(), (x,))

@@ -402,12 +402,11 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
 def _gradcheck(func, inputs, whole, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, fast):
     from . import grad
     wrt = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    outs = _differentiable(func(*inputs))          # in the caller's mode
+    if not outs:
+        _check_constant(func, inputs, eps, fast)
+        return None
     with grad_mode(True):
-        made = func(*inputs)
-        outs = _differentiable(made)
-        if not outs:
-            _check_constant(func, inputs, eps, fast)
-            return None
         known = _compare(func, inputs, outs, eps, atol, rtol, nondet_tol, fast)
         if check_batched_grad:
             _check_batched(outs, wrt, whole[1])
@@ -452,7 +451,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
 
     def gradients(*args):
         args = [x.requires_grad_() if on else x for x, on in zip(args, wanted)]       # forward mode gives them without
-        xs, cts = args[:len(args) - n], args[len(args) - n:]
+        xs, cts = args[:-n], args[-n:]         # as in torch, which without outputs calls the function with nothing
         outs = _differentiable(func(*xs))
         wrt = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
         return tuple([g for g in grad(outs, wrt, cts, create_graph=True, allow_unused=True) if g is not None])
