@@ -158,3 +158,17 @@ def test_writes_by_python_functions_do_not_count():
     x = torch.ones(2)
     x.map_(torch.tensor([1.0, 2.0]), lambda a, b: a + b).apply_(lambda a: a * 2)
     assert x.tolist() == [4.0, 6.0] and x._version == 0
+
+
+@pytest.mark.parametrize("f, saved", [(torch.nan_to_num, 1), (torch.abs, 1), (torch.relu, 1), (lambda x: x.clamp(0, 1), 1), (F.softplus, 1),
+                                      (lambda x: torch.copysign(x, x), 2), (lambda x: torch.maximum(x, x), 2),
+                                      (lambda x: torch.where(x > 0, x, x * 2), 1)])
+def test_what_is_empty_saves_what_anything_does_whatever_was_called_before(f, saved):
+    """Calls without gradients of other empty tensors had decided it: nothing was saved, and so no write was noticed."""
+    for shape in ((0, 2), (0, 7), (0, 3)):
+        f(torch.zeros(shape))
+    seen = []
+    x = torch.zeros(0, 2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.shape) or t, lambda t: t):
+        f(x)
+    assert seen == [(0, 2)] * saved

@@ -61,7 +61,8 @@ def derived(inst, needs, rule):
     `rule` in its place."""
     wrt = [i for i in inst.diff_ins if needs >> i & 1]
     known = inst.op.reads and inst.op.reads(inst, wrt)
-    shared = not known and inst.family and inst.family.derived(inst, needs, rule)
+    empty = any([m.numel == 0 for m in inst.in_metas])         # then costs tell nothing
+    shared = not known and not empty and inst.family and inst.family.derived(inst, needs, rule)
     if known:
         kept, unread, jaxpr, family = known[:3], known.unread, None, None
         function = later(inst, wrt, rule, inst.op.saves, kept)
@@ -70,7 +71,7 @@ def derived(inst, needs, rule):
     else:
         traced = Pullback(inst, wrt, rule, inst.op.saves)
         kept = traced.cheapest(inst)
-        if any([m.numel == 0 for m in inst.in_metas]):
+        if empty:
             kept, unread = _as_of_some(inst, wrt, rule, kept), ()
         else:
             unread = traced.unread(*kept)
