@@ -82,7 +82,8 @@ def test_the_history_of_a_view_made_again_after_a_write(view, names, grads):
     (lambda x: x.cummax(0), "cummax"), (lambda x: x.cummin(0), "cummin"),
     (lambda x: x.median(0), "median"), (lambda x: x.nanmedian(0), "nanmedian"), (lambda x: x.nan_to_num(), "nan_to_num"),
     (lambda x: x.logsumexp(0), "logsumexp"), (lambda x: x.kthvalue(1), "kthvalue"), (lambda x: x.abs(), "abs"),
-    (lambda x: x.frexp(), "frexp"), (lambda x: x.deg2rad(), "deg2rad"), (lambda x: F.relu6(x), "hardtanh")])
+    (lambda x: x.frexp(), "frexp"), (lambda x: x.deg2rad(), "deg2rad"), (lambda x: F.relu6(x), "hardtanh"),
+    (lambda x: x.renorm(2, 0, 1.0), "mul"), (lambda x: x.renorm(1, -1, 9.0), "mul")])
 def test_what_a_kernel_asks_of_a_form_with_out_is_refused_for_inference_tensors_that_require_grad(f, name):
     with torch.inference_mode():
         x = torch.ones(2, 2).requires_grad_()

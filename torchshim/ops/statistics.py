@@ -253,8 +253,13 @@ def _least_norm(self, p, dim, maxnorm):
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
 
 
+def _renorm_calls(inst):
+    m, dim = inst.in_metas[0], inst.layout[2]
+    return "abs" if m.numel == m.shape[dim] > 0 else "mul"         # the norm of a single number
+
+
 @op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", lie=iterated, grad="RenormBackward0",
-    grad_back="Where", inplace=True,
+    grad_back="Where", inplace=True, by_out=_renorm_calls,
     precheck=_least_norm)
 def renorm(self, p, dim, maxnorm):
     """Slices along `dim` scaled down to a p-norm of at most maxnorm."""
