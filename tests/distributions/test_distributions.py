@@ -196,3 +196,10 @@ def test_the_gradient_of_dirichlet_samples():
     alpha.requires_grad_()
     x = torch.distributions.Dirichlet(alpha).rsample()
     assert torch.allclose(torch.autograd.grad(x, alpha, g)[0], _Dirichlet_backward(x, alpha, g))
+
+
+def test_a_sample_shape_is_a_sequence_of_integers():
+    for d in (D.Normal(0.0, 1.0), D.Categorical(torch.ones(3)), D.Gamma(1.0, 1.0)):
+        with pytest.raises(TypeError, match="'int' object is not iterable"):
+            d.sample(5)
+        assert type(d._extended_shape([2])) is torch.Size and d.sample([2]).shape == (2,)

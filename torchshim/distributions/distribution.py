@@ -158,7 +158,7 @@ class Distribution:
         return torch.exp(self.entropy())
 
     def _extended_shape(self, sample_shape=torch.Size()):
-        return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        return torch.Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _check_value(self, value):
         """What log_prob and cdf begin with."""
