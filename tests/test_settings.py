@@ -84,6 +84,17 @@ def test_every_float32_product_says_how_it_rounds():
     assert len(set(seen)) == 14
 
 
+def test_threads_that_the_environment_allows(monkeypatch):
+    """MKL's variable before OpenMP's, as far as they are numbers, and never more than there are processors."""
+    for name in ("MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    n = torch.get_num_threads()
+    for mkl, omp, threads in (("", "1", 1), ("1", "1000", 1), ("", "1000", n), ("", "0", n), ("1000", "1", n), ("some", "1", 1)):
+        monkeypatch.setenv("MKL_NUM_THREADS", mkl)
+        monkeypatch.setenv("OMP_NUM_THREADS", omp)
+        assert (torch.get_num_threads(), torch.get_num_interop_threads()) == (threads, n)
+
+
 def test_threads():
     n = torch.get_num_threads()
     torch.set_num_threads(n + 1)

@@ -45,9 +45,17 @@ def let_conv_round(allowed):
         _change("conv_tf32", allowed)
 
 
+def _processors():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 def get_num_threads():
-    """Threads for operators on the CPU: what set_num_threads was told, else the processors that this process may use."""
-    return _threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _threads or os.cpu_count()
+    """Threads for operators on the CPU: what set_num_threads was told, else the processors that this process may use, or fewer where
+    MKL_NUM_THREADS or OMP_NUM_THREADS says so."""
+    if _threads:
+        return _threads
+    told = [int(n) for n in (os.environ.get("MKL_NUM_THREADS", ""), os.environ.get("OMP_NUM_THREADS", "")) if n.isdecimal() and int(n)]
+    return min([*told[:1], _processors()])
 
 
 def set_num_threads(num, /):
@@ -58,8 +66,8 @@ def set_num_threads(num, /):
 
 
 def get_num_interop_threads():
-    """What set_num_interop_threads was told, else as many as there are threads."""
-    return _interop_threads or get_num_threads()
+    """What set_num_interop_threads was told, else the processors that this process may use."""
+    return _interop_threads or _processors()
 
 
 def set_num_interop_threads(num, /):

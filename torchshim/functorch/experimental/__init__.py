@@ -1,6 +1,6 @@
 """functorch.experimental: names that torch.func has now."""
-from ..dropin import missing_attribute as _missing_attribute
-from ..func import functionalize, hessian, jacfwd, jvp, replace_all_batch_norm_modules_, vmap
+from ...dropin import missing_attribute as _missing_attribute
+from ...func import functionalize, hessian, jacfwd, jvp, replace_all_batch_norm_modules_, vmap
 
 __all__ = ["chunk_vmap", "functionalize", "hessian", "jacfwd", "jvp", "replace_all_batch_norm_modules_"]
 
