@@ -84,7 +84,7 @@ def _host_as_strided(x, size, stride, offset, base):
     flat = flat_memory(x, base)
     if not np.prod(size, dtype=np.int64):
         return np.zeros(size, x.dtype)
-    if x.dtype.isbuiltin != 1:                     # NumPy has no name for a short float
+    if x.dtype.num >= 256:                         # NumPy has no name for a short float
         return _host_as_strided(x.view(f"u{x.itemsize}"), size, stride, offset, base).view(x.dtype)
     return np.lib.stride_tricks.as_strided(flat[offset:], size, [s * x.itemsize for s in stride], writeable=False)
 

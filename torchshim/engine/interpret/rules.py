@@ -78,7 +78,7 @@ def category(dtype: np.dtype) -> str:
     """bool, int, uint, float, complex, low (floats narrower than float32) or other."""
     if not isinstance(dtype, np.dtype):
         return "other"
-    if dtype.kind in "iu" and dtype.itemsize in (1, 2, 4, 8) and dtype.isbuiltin:
+    if dtype.kind in "iu" and dtype.num < 256 and dtype.isnative:          # asked like this, a dtype from a pickle is built in, too
         return "int" if dtype.kind == "i" else "uint"
     if dtype == np.bool_:
         return "bool"

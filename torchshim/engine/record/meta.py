@@ -86,6 +86,12 @@ def _forget():
     _full = max(META_CAP, 2 * len(_interned))
 
 
+def _the(dtype):
+    """NumPy's own object for a dtype: that of an array from a pickle is an equal one, of which NumPy says that it is not built in."""
+    own = np.dtype(dtype.type)
+    return own if own == dtype else dtype
+
+
 def meta_of(shape, dtype, device, strides=None):
     """The one Meta with these fields; `strides` None means contiguous."""
     key = (shape, dtype, device, strides)
@@ -99,7 +105,7 @@ def meta_of(shape, dtype, device, strides=None):
         m = _interned.get(canonical)
         if m is None:
             m = Meta()
-            m.shape, m.strides, m.dtype, m.device = shape, full, np.dtype(dtype), device
+            m.shape, m.strides, m.dtype, m.device = shape, full, _the(np.dtype(dtype)), device
             if m.dtype == COMPLEX_HALF:
                 m.dtype, m.held = COMPLEX_HALF, HELD
             else:
