@@ -141,6 +141,7 @@ _GATHERED = {"self": lambda a: _do("scatter_add", a.zeros("self"), a.dim, a.inde
 _SCATTERED = {"self": lambda a: _do("scatter", a.g, a.dim, a.index, 0), "src": _at("gather")}
 _FILLED = {"self": lambda a: _do("index_fill", a.g, a.dim, a.index, 0), "value": _of_value}
 _MASK_FILLED = {"self": lambda a: _do("masked_fill", a.g, a.mask, 0), "value": lambda a: _do("masked_select", a.g, a.mask).sum()}
+_OF_PLACES = "max.dim min.dim kthvalue median.dim nanmedian.dim mode sort sort.stable topk".split()
 FORMULAS = {
     "index.Tensor": {"self": lambda a: placed(False, a.zeros("self"), a.indices, a.g, True, True)},
     "index_put.values": _PLACED, "index_put.number": _PLACED, "index_put.mask": _MASKED, "index_put.mask_number": _MASKED,
@@ -156,9 +157,10 @@ FORMULAS = {
     "index_select.rows": {"self": lambda a: _do("index_add", a.zeros("self"), a.dim, a.index, a.g)},
     "index_add.rows": {**_PASSED, "source": _rows}, "index_copy.rows": {"self": lambda a: _do("index_fill", a.g, a.dim, a.index, 0), "source": _rows},
     "embedding": {"weight": _embedded}, "index_fill.number": _FILLED, "index_fill.tensor": _FILLED,
-    **dict.fromkeys("max.dim min.dim kthvalue median.dim nanmedian.dim mode sort sort.stable topk cummax cummin".split(), _CHOSEN)}
-#: Of these the values of a mask decide about shapes.
-BY_VALUES = frozenset(("index.Tensor", "index_put.mask_rows", "masked_select.places"))
+    **dict.fromkeys(_OF_PLACES, _CHOSEN),
+    **dict.fromkeys(("cummax", "cummin"), {"self": lambda a: _do("scatter_add", a.zeros("self"), a.dim, a.indices, a.g)})}
+#: Of these the values of a mask decide about shapes, or torch writes one gradient over the other where two places are the same.
+BY_VALUES = frozenset(("index.Tensor", "index_put.mask_rows", "masked_select.places", *_OF_PLACES))
 
 
 def known(node):
