@@ -22,7 +22,7 @@ from .nn import functional as F, init
 from .tensor.api.placement import standing_at
 from .tensor.api.signatures import UNSET
 from .tensor.core import overriding
-from .tensor.core.overriding import DisableTorchFunctionSubclass, ask, asked, overrides, switches
+from .tensor.core.overriding import DisableTorchFunctionSubclass, ask, asked, overrides, refused, switches
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
            "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
@@ -121,9 +121,7 @@ class _Asking:
             return self.plain(*args, **kwargs)
         if self.spelled:
             raise _nobody(self.name, found)
-        listed = "\n".join([f"  - tensor subclass {type(x)}" for x in found])
-        raise TypeError(f"Multiple dispatch failed for '{self.name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
-                        f"{listed}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+        raise refused(self.name, found)
 
 
 def _silenced(found):

@@ -281,3 +281,14 @@ def test_a_function_with_a_dim_is_traced():
     graph = fx.symbolic_trace(F.glu).graph
     assert [(n.op, n.name) for n in graph.nodes] == [("placeholder", "input_1"), ("placeholder", "dim"), ("call_function", "glu"),
                                                      ("output", "output")]
+
+
+def test_operators_of_torch_ops_are_recorded_as_called():
+    aten = torch.ops.aten
+
+    def f(x, size):
+        y = aten.max_pool2d_with_indices.default(x, size, stride=[2, 2])[0]
+        return aten.relu(aten.view.default(y, [y.shape[0], -1]))
+    nodes = [(n.name, n.target) for n in torch.fx.symbolic_trace(f).graph.nodes if n.op == "call_function" and callable(n.target)]
+    assert [n for n in nodes if "aten" in str(n[1])] == [("max_pool2d_with_indices_default", aten.max_pool2d_with_indices.default),
+                                                         ("view_default", aten.view.default), ("relu", aten.relu)]

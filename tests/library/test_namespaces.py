@@ -103,3 +103,27 @@ def test_backward_operators_take_batches_of_examples():
     back = torch.ops.aten.silu_backward
     assert torch.allclose(torch.vmap(back)(g, x), back(g, x))
     assert torch.allclose(torch.vmap(back, in_dims=(None, 0))(g[1], x), back(g[1].expand(2, 3), x))
+
+
+class Asked(torch.Tensor):
+    calls = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append(str(func))
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+def test_a_subclass_is_asked_about_the_operator_as_called():
+    x = torch.ones(2).as_subclass(Asked)
+    twice = torch.library.custom_op("namespaces::twice", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    Asked.calls.clear()
+    kinds = {type(aten.relu.default(x)), type(aten.add(x, 1)), type(aten.cat.default([torch.ones(2), x])), type(twice(x))}
+    assert kinds == {Asked} and Asked.calls == ["aten.relu.default", "aten.add", "aten.cat.default", "namespaces.twice.default"]
+
+
+def test_nobody_answers():
+    class Silent(torch.Tensor):
+        __torch_function__ = classmethod(lambda *args: NotImplemented)
+    with pytest.raises(TypeError, match="^Multiple dispatch failed for 'torch.opsaten.add'; all __torch_function__ handlers returned"):
+        aten.add.Tensor(torch.ones(2).as_subclass(Silent), 1)

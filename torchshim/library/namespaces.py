@@ -168,6 +168,9 @@ class OpOverload:
     def __call__(self, /, *args, **kwargs):
         if "capture" in context.modes:
             return context.modes["capture"].operator(self, args, kwargs)
+        answer = overriding.operator_answer(self, self._overloadpacket._qualified_op_name, args, kwargs)
+        if answer is not None:
+            return answer[0]
         if self._known is None:
             return self._overloadpacket(*args, **kwargs)
         from .._dispatch.python import call
@@ -215,6 +218,9 @@ class OpOverloadPacket:
     def __call__(self, /, *args, **kwargs):
         if "capture" in context.modes:
             return context.modes["capture"].operator(self, args, kwargs)
+        answer = overriding.operator_answer(self, self._qualified_op_name, args, kwargs)
+        if answer is not None:
+            return answer[0]
         if self._qualified_op_name.startswith("aten::") and overriding.dispatch is not None:
             from .._dispatch import python
             if self.__name__ in python.table() and python.wanted(args, kwargs):

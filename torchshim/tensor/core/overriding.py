@@ -174,6 +174,30 @@ def ask(func, found, args, kwargs):
     return NotImplemented
 
 
+def refused(name, found):
+    """The error where all that were asked returned NotImplemented."""
+    listed = "\n".join([f"  - tensor subclass {type(x)}" for x in found])
+    return TypeError(f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
+                     f"{listed}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+def operator_answer(op, name, args, kwargs):
+    """What a mode or an argument gives, in a tuple, for a call of an operator of torch.ops; None if nobody wants to be asked."""
+    s = context.modes.get("torch function")
+    if s is not None and s.off == "all":
+        return None
+    found = asked(args, kwargs) if s is None or s.off is None else []
+    found = [x for x in found if not isinstance(x, TensorBase) or getattr(x, "_asks", True)]
+    if not found and (s is None or not s.stack):
+        return None
+    result = ask(op, found, args, kwargs)
+    if result is NotImplemented:
+        if not found:
+            return None
+        raise refused("torch.ops" + name.replace("::", "."), found)
+    return (result,)
+
+
 def of_class(t, cls):
     """Give a new tensor object its class."""
     if dispatch is None and dispatches(cls):
