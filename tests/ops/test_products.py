@@ -192,3 +192,18 @@ def test_inner_is_a_view_of_a_matrix_or_of_one_number():
     for a, b, base in (((2, 3), (4, 3), (2, 4)), ((1, 3), (2, 3), (1, 2)), ((1, 3), (1, 3), ()), ((1, 1, 1), (1, 1, 1), ())):
         made = torch.inner(torch.ones(a), torch.ones(b))
         assert made._base.shape == base and made.shape == a[:-1] + b[:-1]
+
+
+def test_the_bias_of_a_layer_may_be_all_that_fits_its_result():
+    """Of an input that is no matrix a bias with several dimensions is added to the product in place: it may be as large, no larger."""
+    linear, w = torch.nn.functional.linear, torch.ones(4, 3)
+    for shape in ((4,), (1,), (), (2, 4), (2, 2, 4), (1, 1), (1, 4)):
+        assert linear(torch.ones(2, 2, 3), w, torch.ones(shape)).tolist() == torch.full((2, 2, 4), 4.).tolist()
+    assert linear(torch.ones(3), w, torch.ones(1, 4)).shape == (4,)
+    for x, weight, shape, text in (((3,), (3,), (2, 4), "output with shape [] doesn't match the broadcast shape [2, 4]"),
+                                   ((3,), (4, 3), (1, 1), "output with shape [4] doesn't match the broadcast shape [1, 4]"),
+                                   ((3,), (4, 3), (2, 4), "output with shape [4] doesn't match the broadcast shape [2, 4]"),
+                                   ((3,), (3,), (2, 1), "mat2 must be a matrix, got 1-D tensor")):
+        with pytest.raises(RuntimeError) as said:
+            linear(torch.ones(*x), torch.ones(*weight), torch.ones(shape))
+        assert str(said.value) == text

@@ -541,7 +541,7 @@ def _linear_back(inst, needs):
 
 def one_matrix(x, bias):
     """Whether torch adds a layer's bias in one kernel with the product where the input is no matrix."""
-    return x.contiguous and bias.ndim == 1
+    return x.contiguous and (bias.ndim == 1 or bias.contiguous and sum([n != 1 for n in bias.shape]) == 1)
 
 
 def _check_linear(input, weight, bias):
@@ -556,6 +556,8 @@ def _check_linear(input, weight, bias):
     stacked = input.ndim > 2 and not input.contiguous
     if stacked and weight.ndim and input.shape[-1] == weight.shape[-1] and not leading_is_one(input):
         refuse_bool(input, "bmm", *input.shape, *weight.shape)
+    if bias is not None and input.ndim not in (0, 2) and weight.ndim in (1, 2) and input.shape[-1] == weight.shape[-1]:
+        _fits_layer(input, weight, bias)
     if bias is None or weight.ndim != 2 or not input.ndim or input.dtype != weight.dtype:
         return
     if not stacked:
@@ -563,6 +565,17 @@ def _check_linear(input, weight, bias):
         refuse_bool_alone(bias, input.shape[-1], *input.shape[:-1], weight.shape[0])
     elif not P.can_cast(bias.dtype, input.dtype):
         raise RuntimeError(f"result type {P.c_name(bias.dtype)} can't be cast to the desired output type {P.c_name(input.dtype)}")
+
+
+def _fits_layer(input, weight, bias):
+    """torch's refusals of a bias for an input that is no matrix: it is expanded to the product's rows, or added to the product in place."""
+    if one_matrix(input, bias):
+        expandable(bias.shape, (math.prod(input.shape[:-1]), weight.shape[0]), bias.dtype)
+        return
+    made = input.shape[:-1] + weight.shape[:-1]
+    both = broadcast_shapes([made, bias.shape])
+    if both != made:
+        raise RuntimeError(f"output with shape {list(made)} doesn't match the broadcast shape {list(both)}")
 
 
 @op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name,
@@ -581,7 +594,7 @@ def linear(input, weight, bias, in_steps=False):
         fits_matmul(input, weight)
     else:
         fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows)
-    if bias is not None and weight.ndim == 2:
+    if bias is not None and weight.ndim == input.ndim == 2:
         expandable(bias.shape, (rows, weight.shape[0]), bias.dtype)
     if bias is None or in_steps or P.compute_dtype(input.dtype) == input.dtype:
         return _biased(input, weight, bias)
@@ -591,7 +604,10 @@ def linear(input, weight, bias, in_steps=False):
 def _biased(input, weight, bias, out=None):
     made = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=precision(),
                                preferred_element_type=out)
-    return made if bias is None else (wide(made) + wide(bias)).astype(input.dtype)
+    if bias is None:
+        return made
+    whole = (wide(made) + wide(bias)).astype(input.dtype)
+    return whole if whole.ndim == made.ndim else whole.reshape(made.shape)
 
 
 @jax.custom_jvp
@@ -608,7 +624,7 @@ def _biased_at_once_jvp(primals, tangents):
 def _adds_later(input, weight, bias):
     """Whether torch adds the bias to a product that is rounded: it does but for two dimensions, or others of a contiguous input."""
     return bias is not None and input.dtype in (P.float16, P.bfloat16) and (
-        weight.ndim != 2 or input.ndim != 2 and not (input.contiguous and bias.ndim == 1 and bias.contiguous))
+        weight.ndim != 2 or input.ndim != 2 and not (one_matrix(input, bias) and bias.contiguous))
 
 
 def _linear_in_steps(input, weight, bias):

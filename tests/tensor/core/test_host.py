@@ -345,3 +345,11 @@ def test_the_address_of_memory_that_was_seen_as_another_dtype():
         assert x.data_ptr() == seen.ctypes.data
     y = torch.ones(())
     assert y.numpy().ctypes.data == y.data_ptr()
+
+
+def test_a_tensor_from_dlpack_counts_its_own_writes():
+    x = torch.ones(3)
+    y = torch.from_dlpack(x)
+    y.add_(1)
+    x.mul_(2)
+    assert (x._version, y._version, y.tolist()) == (1, 1, [4, 4, 4])

@@ -145,6 +145,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor from any object with `__dlpack__`; it shares the object's memory where NumPy can read that."""
     if isinstance(ext_tensor, Tensor):
         t = exportable(ext_tensor).detach()
+        t._ts_more().version = [0]             # it counts its own writes
     elif isinstance(ext_tensor, np.ndarray):
         t = from_numpy(ext_tensor)
     else:
