@@ -208,8 +208,9 @@ def randint(low=None, high=None, size=None, *, generator=None, out=None, dtype=N
     s = stream(generator, where)
     shape = sizes_of("randint", (size,))
     t = made(lambda n, c: s.random_from_to(n, low, high, d), shape, d, where, strides=lying(out, shape))
-    if d.kind in "iu" and t._ts_st.value.array.__class__ is np.ndarray:
-        t._ts_st.bounds = t._ts_st.value, low, high - 1        # for `in_range`
+    v = t._ts_st.value
+    if v.meta.numel > 1 and d.kind in "iu" and v.array.__class__ is np.ndarray:
+        t._ts_st.bounds = v, low, high - 1     # for `in_range`
     return delivered("randint", t, out, requires_grad, layout)
 
 

@@ -39,13 +39,11 @@ def integer(x, name, what):
 
 def ints(args, name, what="size"):
     """Integers given as one sequence or spread over the arguments."""
-    if _INTEGERS.issuperset(map(type, args)):
-        return tuple(args)
     spread = not (len(args) == 1 and isinstance(args[0], (list, tuple)))
     if not spread:
         args = args[0]
-        if _INTEGERS.issuperset(map(type, args)):
-            return tuple(args)
+    if _INTEGERS.issuperset(map(type, args)):
+        return tuple(args)
     out = []
     for k, a in enumerate(args):
         if a.__class__ is not int:
