@@ -61,6 +61,18 @@ class Direct:
         kinds of numbers, metas ...)."""
         return self.ran(self.known.get(key) or self.meet(key), arrays)
 
+    def of(self, op, layout, vals, nums, kinds):
+        """The same of an operator on Values; None, too, where an array is not there."""
+        key, arrays = [op, layout, kinds], []
+        for v in vals:
+            if v.array.__class__ is not np.ndarray:
+                return None
+            key.append(v.meta)
+            arrays.append(v.array)
+        for x, kind in zip(nums, kinds):
+            arrays.append(number(x, kind))
+        return self.call(tuple(key), *arrays)
+
     def ran(self, found, arrays):
         """The same of what is known of a call."""
         f, m = found

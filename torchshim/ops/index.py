@@ -135,6 +135,21 @@ def _put_on_host(inst):
     return picks.put(m.shape, shapes, indexed_shape(m.shape, shapes)[0], m.dtype)
 
 
+def _held_as_given(inst):
+    """Whether NumPy writes the one number of a call into memory as torch does."""
+    d = inst.in_metas[0].dtype
+    return P.compute_dtype(d) == d and (inst.kinds == "i" and P.kind_of(d) == 1 or inst.kinds in ("i", "f") and P.kind_of(d) == 2)
+
+
+def _put_number_on_host(inst):
+    m, indices = inst.in_metas[0], inst.layout[1]
+    if not _held_as_given(inst) or any([i.dtype.kind not in "iu" for i in inst.in_metas[1:]]):
+        return None
+    metas = iter(inst.in_metas[1:])
+    shapes = [None if i is None else next(metas) for i in indices]
+    return picks.put(m.shape, shapes, indexed_shape(m.shape, shapes)[0], m.dtype)
+
+
 INDEX_PUT = op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
                lie=each(as_cotangent, plain),
     grad="IndexPutBackward0", inplace=True, strides=_kept, host=_put_on_host, rule=lambda ct, self, indices, values, accumulate: [
@@ -142,7 +157,7 @@ INDEX_PUT = op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, 
         *[None for i in indices if i is not None],
         _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])(_put_at)
 INDEX_PUT_NUMBER = op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor", lie=each(as_cotangent, plain),
-    grad="IndexPutBackward0", inplace=True, strides=_kept,
+    grad="IndexPutBackward0", inplace=True, strides=_kept, host=_put_number_on_host,
     rule=lambda ct, self, indices, value: [ct.at[places(ct, indices)].set(zero(ct), mode="drop")])(
     lambda self, indices, value: _put_at(self, indices, cast(jnp.asarray(value), self.dtype), False))
 
@@ -262,13 +277,21 @@ def _scatter_on_host(add):
     return host
 
 
+def _scatter_number_on_host(inst):
+    m, index = inst.in_metas
+    if not m.ndim or not index.ndim or not _held_as_given(inst) or index.numel == 0:
+        return None
+    scatter = picks.scattered(m.shape, index.shape, index.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, False)
+    return scatter and (lambda x, index, value: scatter(x, index, np.full(index.shape, value, m.dtype)))
+
+
 SCATTER = op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", plain_gradients=True, grad="ScatterBackward0",
     back_refuses=_smaller,
     inplace=True,
     host=_scatter_on_host(False), rule=lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])(
     lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set"))
 SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", plain_gradients=True,
-    grad="ScatterBackward1", inplace=True,
+    grad="ScatterBackward1", inplace=True, host=_scatter_number_on_host,
     rule=lambda ct, self, dim, index, value: [_cleared(ct, dim, index), None])(
     lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set"))
 _OLD = {"add": "sum", "multiply": "multiply"}

@@ -82,8 +82,12 @@ def _plain(x):
     return [_plain(y) for y in x] if isinstance(x, (list, tuple, range)) else x
 
 
+_MASKS = frozenset([np.dtype(np.bool_), np.dtype(np.uint8)])
+_PLACES = _MASKS | {np.dtype(np.int64), np.dtype(np.int32)}
+
+
 def _is_mask(m):
-    return m.dtype == np.bool_ or m.dtype == np.uint8
+    return m.dtype in _MASKS
 
 
 def _consumes(x):
@@ -168,7 +172,7 @@ def parse(t, key):
             place, name = place + 1, "UnsqueezeBackward0"
         else:
             xm = meta(x)
-            if P.kind_of(xm.dtype) > 1 or xm.ndim and xm.dtype.name not in ("int64", "int32", "uint8", "bool"):
+            if P.kind_of(xm.dtype) > 1 or xm.ndim and xm.dtype not in _PLACES:
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             if xm.dtype == np.uint8:
                 warn(UINT8_MASK)

@@ -130,18 +130,13 @@ def finish(result, inst, vals, edges, tensors, nums):
 
 def apply_at_once(tr, op, tensors, layout, nums, kinds):
     """`op` computed at once, where it is a small call that wants no gradient; else None. See engine/direct.py."""
-    key, arrays, grad = [op, layout, kinds], [], context.grad
+    vals, grad = [], context.grad
     for t in tensors:
         v = t._ts_st.value if t._ts_view is None else read(t)
         if v.array.__class__ is not ndarray or grad and not without_history(t):
             return None
-        key.append(v.meta)
-        arrays.append(v.array)
-    if not arrays:
-        return None
-    for x, kind in zip(nums, kinds):
-        arrays.append(number(x, kind))
-    v = tr.direct.call(tuple(key), *arrays)
+        vals.append(v)
+    v = tr.direct.of(op, layout, vals, nums, kinds) if vals else None
     if v.__class__ is list:
         return tuple([wrap(w) for w in v])
     return None if v is None else wrap(v)

@@ -2,7 +2,10 @@
 write.py's."""
 from __future__ import annotations
 
+from numpy import ndarray
+
 from ...engine import Immediate, Value, context, writers
+from ...engine.direct import number
 from ...ops.views import slice_put as SLICE_PUT
 from . import write as writes
 from .dispatch import wrapped
@@ -30,6 +33,37 @@ def inplace1(op, a, layout):
     if va.meta.coincident:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a,), layout)
     tr = context.trace
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray):
+        key = (op, layout, "", va.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array)
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                made = array.__class__
+                if made is list or made is tuple:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                s, extra = a._ts_st, a._ts_extra
+                if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
+                    s.gen += 1
+                    s.version += 1
+                    s.value = v
+                else:
+                    if tr.version.__class__ is Born:
+                        writes._captured(a, op, (a,), 0)
+                    write(a, v)
+                return a
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
         state = tr.state
@@ -97,6 +131,37 @@ def inplace2(op, a, b, layout):
     if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
         return apply_inplace(op, (a, b), layout)
     tr = context.trace
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray):
+        key = (op, layout, "", va.meta, vb.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, vb.array)
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                made = array.__class__
+                if made is list or made is tuple:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                s, extra = a._ts_st, a._ts_extra
+                if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
+                    s.gen += 1
+                    s.version += 1
+                    s.value = v
+                else:
+                    if tr.version.__class__ is Born:
+                        writes._captured(a, op, (a, b), 0)
+                    write(a, v)
+                return a
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
         state = tr.state
@@ -157,6 +222,37 @@ def inplace_number(op, a, x, layout, kind):
     if va.meta.coincident:                   # it may be refused, but not for that alone
         return apply_inplace(op, (a,), layout, (x,), kind)
     tr = context.trace
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray):
+        key = (op, layout, kind, va.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, number(x, kind))
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                made = array.__class__
+                if made is list or made is tuple:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                s, extra = a._ts_st, a._ts_extra
+                if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
+                    s.gen += 1
+                    s.version += 1
+                    s.value = v
+                else:
+                    if tr.version.__class__ is Born:
+                        writes._captured(a, op, (a,), 0)
+                    write(a, v)
+                return a
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
         state = tr.state
@@ -225,6 +321,37 @@ def inplace_scaled(op, a, b, x, layout, kind):
     if a._ts_st is b._ts_st and a is not b:    # it may be refused, or read what it has written
         return apply_inplace(op, (a, b), layout, (x,), kind)
     tr = context.trace
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray):
+        key = (op, layout, kind, va.meta, vb.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, vb.array, number(x, kind))
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                made = array.__class__
+                if made is list or made is tuple:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                s, extra = a._ts_st, a._ts_extra
+                if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
+                    s.gen += 1
+                    s.version += 1
+                    s.value = v
+                else:
+                    if tr.version.__class__ is Born:
+                        writes._captured(a, op, (a, b), 0)
+                    write(a, v)
+                return a
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
         state = tr.state
@@ -268,6 +395,8 @@ def inplace_scaled(op, a, b, x, layout, kind):
 def put_slice(a, b, layout, op=SLICE_PUT):
     """Write the tensor `b` through a basic index of `a`, where no gradient is wanted."""
     if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
+        return put_slice_any(a, b, layout)
+    if context.trace.direct is not None:
         return put_slice_any(a, b, layout)
     va = a._ts_st.value if a._ts_view is None else read(a)
     vb = b._ts_st.value if b._ts_view is None else read(b)
@@ -314,6 +443,8 @@ def put_slice(a, b, layout, op=SLICE_PUT):
 def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     """Write a Python number through a basic index of `a`, where no gradient is wanted."""
     if writers.several and (writers.threads or a._ts_st.__class__ is not Storage):
+        return put_slice_any(a, None, layout, (x,), kind)
+    if context.trace.direct is not None:
         return put_slice_any(a, None, layout, (x,), kind)
     va = a._ts_st.value if a._ts_view is None else read(a)
     tr = context.trace

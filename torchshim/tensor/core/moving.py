@@ -35,10 +35,11 @@ def moving(op, spec, name, vals, kinds="", m=None, most=UNROLLED):
     return opened if opened is not None and _moves(state, op, opened[0], name, slots, spec, m, most) else None
 
 
-def moving_part(spec, m):
-    """(the spec with open places, the places) of a part of memory like `m` that was cut at several other places before, else None."""
+def moving_part(spec, m, written=False):
+    """(the spec with open places, the places) of a part of memory like `m` that was cut, or `written`, at several other places before, else
+    None."""
     opened = _opened(spec, m.shape)
-    return opened if opened is not None and _several(_parts_seen, 10_000, (m, opened[0]), spec) else None
+    return opened if opened is not None and _several(_parts_seen, 10_000, (m, opened[0], written), spec) else None
 
 
 def _several(table, most, key, spec, different=DIFFERENT):

@@ -306,6 +306,14 @@ def write_steps(value, steps, new):
         return new
     if len(steps) == 1:
         inst, nums = steps[0]
-        return record(context, Put.of((inst,)), (), (value, new), nums, inst.kinds)[0]
-    insts, nums, kinds = split_steps(steps)
-    return record(context, Put.of(insts), (), (value, new), nums, kinds)[0]
+        insts, kinds = (inst,), inst.kinds
+    else:
+        insts, nums, kinds = split_steps(steps)
+    return made_of(Put.of(insts), (), (value, new), nums, kinds)
+
+
+def made_of(op, layout, vals, nums, kinds):
+    """The one Value that `op` makes of these, computed at once where that is a small call (see engine/direct.py), else recorded."""
+    direct = context.trace.direct
+    v = None if direct is None else direct.of(op, layout, vals, nums, kinds)
+    return record(context, op, layout, vals, nums, kinds)[0] if v is None else v

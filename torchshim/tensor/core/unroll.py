@@ -72,8 +72,7 @@ ENTER = '''\
 # Small calls that are not worth recording: what Direct.call does (see engine/direct.py).
 AT_ONCE = '''\
     direct = tr.direct
-    if (direct is not None and {there}
-            and not ({wanted} and context.grad)):
+    if (direct is not None and {there}{wanted}):
         key = {key}
         known = direct.known.get(key) or direct.meet(key)
         f = known[0]
@@ -94,10 +93,19 @@ AT_ONCE = '''\
                 v.meta = known[1]
                 v.array = array
 {made}                return {result}
+{several}'''
+
+SEVERAL_AT_ONCE = '''\
         elif known[1] is not None:             # several results
             made = direct.call(key, {arrays})
             if made is not None:
                 return tuple([wrap(v) for v in made])
+'''
+
+# The same where the general function tells.
+AT_ONCE_ANYHOW = '''\
+    if context.trace.direct is not None:
+        return {again}
 '''
 
 READ_AND_ENTER = '''\
@@ -260,17 +268,18 @@ def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = 
 
 def operands(tensors, number, again, refused="", read=READ, made="", result="t", wanted=""):
     """What the forms of few tensors say of their operands, each read by `read`; `refused` is what they do before they record; `made` what
-    they do with a value that was computed at once, where `wanted` does not tell that a gradient is."""
+    they do with a value that was computed at once, where `wanted` does not tell that a gradient is (empty: one is not, and the result one)."""
     between = ",\n                 " if len(tensors) > 2 else ", "
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
-    several = len(tensors) > 1
+    several, arrays = len(tensors) > 1, ", ".join([f"v{t}.array" for t in tensors] + ["number(x, kind)"] * number)
     return dict(
         reads="".join([read.format(t=t) for t in tensors]) + refused
         + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", between), again=again,
             at_once=made and AT_ONCE.format(
-            there=" and ".join([f"v{t}.array.__class__ is ndarray" for t in tensors]), wanted=wanted, result=result,
+            there=" and ".join([f"v{t}.array.__class__ is ndarray" for t in tensors]), result=result,
+            wanted=wanted and f"\n            and not ({wanted} and context.grad)",
             key=f"(op, layout, {'kind' if number else EMPTY}, {', '.join([f'v{t}.meta' for t in tensors])})",
-            arrays=", ".join([f"v{t}.array" for t in tensors] + ["number(x, kind)"] * number),
+            arrays=arrays, several=SEVERAL_AT_ONCE.format(arrays=arrays) if wanted else "",
             made="".join([" " * 12 + line + "\n" for line in made.splitlines()]))),
         vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
@@ -322,7 +331,7 @@ def inplace(name, tensors, number, doc):
     several = len(tensors) > 1
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
-        overlap=SAME_MEMORY.format(again=again) if several else ""))
+        overlap=SAME_MEMORY.format(again=again) if several else ""), made=WRITTEN.format(tensors=f"({each(tensors, '{t}')})"), result="a")
     parts["reads"] = parts["reads"].replace(READ.format(t="a"),
                                             TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
@@ -341,7 +350,7 @@ def put(name, tensors, number, doc):
     again = f"put_slice_any({', '.join(tensors)}, {'None, layout, (x,), kind' if number else 'layout'})"
     args = [*tensors, *(["x", "layout", "kind"] if number else ["layout"]), "op=SLICE_PUT"]
     parts = operands(tensors, number, again, read=READ_VALUE)
-    parts["reads"] = ALONE.format(again=again) + parts["reads"]
+    parts["reads"] = ALONE.format(again=again) + AT_ONCE_ANYHOW.format(again=again) + parts["reads"]
     return filled(name, ", ".join(args), doc, again=again, objects="", done=WRITTEN, result="a", miss="return {again}", several="", **parts)
 
 

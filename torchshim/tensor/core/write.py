@@ -14,8 +14,8 @@ from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of,
 from .hooks import retain_too
 from .in_turn import in_turn, together, waves
 from .host import HostStorage, store_changed, writable_part
-from .moving import moving
-from .storage import log_write, note_history, write_steps
+from .moving import moving, moving_part
+from .storage import log_write, made_of, note_history, write_steps
 
 
 def count(t):
@@ -148,11 +148,12 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
     va = read(t)
     vals = (va,) if value is None else (va, read(value))
     spec, number = layout
-    open_ = moving(SLICE_PUT, spec, number, vals, kinds)
+    open_ = (moving(SLICE_PUT, spec, number, vals, kinds) if context.trace.direct is None or va.array.__class__ is not np.ndarray
+             else moving_part(spec, va.meta, True))
     if open_ is not None:
         spec, starts = open_
         nums, kinds = [*starts, *nums], "i" * len(starts) + kinds
-    write(t, record(context, SLICE_PUT, (spec, number), vals, nums, kinds)[0])
+    write(t, made_of(SLICE_PUT, (spec, number), vals, nums, kinds))
 
 
 def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None, turns=None):
@@ -197,7 +198,10 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None, turns=No
     elif vals[0].meta.coincident and overlap in (None, "indexed") and op.name not in ("fill_", "zero_"):
         refuse_together(op.name, t)
     try:
-        result, inst = record(context, op, layout, vals, nums, kinds)
+        direct = context.trace.direct if turns is None and not (needs and context.grad) else None
+        result = None if direct is None else direct.of(op, layout, vals, nums, kinds)
+        if result is None:
+            result, inst = record(context, op, layout, vals, nums, kinds)
         if turns is not None:
             result = in_turn(op, tensors, layout, vals, nums, kinds, result, turns)
     except Exception:
@@ -208,7 +212,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None, turns=No
     if needs and context.grad:
         # what it saves of its target is the value before the write, which the write does not spoil
         node = graph.make_node(inst, needs, tuple(edges), vals, [None, *tensors[1:]], (result,), nums)
-    if node is not None or follows and context.grad is True and edges[0] is not None and not inst.diff_outs:
+    if node is not None or follows and context.grad is True and edges[0] is not None and not inst.diff_outs:       # it was recorded then
         rewrite(t, result, node)
     elif partly:
         write_changed(t, result, vals[0])
