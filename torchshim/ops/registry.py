@@ -574,6 +574,12 @@ class InplaceOp(Operator):
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()
 
+    def on_host(self, inst):
+        if self.op.host is None or inst.wide is not None:
+            return None
+        base = self.op.resolve(inst.layout, inst.in_metas, inst.kinds)
+        return self.op.on_host(base) if base.out.shape == inst.out.shape and base.out.dtype == inst.out.dtype else None
+
     def gradient_strides(self, inst, plan, saved, cts):
         return self.op.gradient_strides(inst, plan, saved, cts)
 

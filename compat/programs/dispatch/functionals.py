@@ -2,6 +2,7 @@
 import warnings
 
 import torch
+import torch.nn.functional as F  # noqa: F401  (the calls below are text)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 warnings.simplefilter("ignore")
