@@ -2,6 +2,7 @@
 import pytest
 
 import torchshim as torch
+from torchshim import settings
 
 
 def test_matmul_precision():
@@ -88,6 +89,8 @@ def test_threads_that_the_environment_allows(monkeypatch):
     """MKL's variable before OpenMP's, as far as they are numbers, and never more than there are processors."""
     for name in ("MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("_threads", "_interop_threads"):          # what a test before this one asked for
+        monkeypatch.setattr(settings, name, None)
     n = torch.get_num_threads()
     for mkl, omp, threads in (("", "1", 1), ("1", "1000", 1), ("", "1000", n), ("", "0", n), ("1000", "1", n), ("some", "1", 1)):
         monkeypatch.setenv("MKL_NUM_THREADS", mkl)
