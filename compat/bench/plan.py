@@ -11,6 +11,7 @@ PROGRAMS = {
     "penalty": ("derivatives", {"kind": "penalty"}, ("plain",)),
     "jacobian": ("derivatives", {"kind": "jacobian"}, ("plain",)),
     "hessian": ("derivatives", {"kind": "hessian"}, ("plain",)),
+    "per_sample": ("derivatives", {"kind": "per_sample"}, ("plain",)),
     "stencil": ("stencil", {}, ("plain", "item_after", "lr")),
     "decoding": ("decoding", {}, ("plain",)),
 }
@@ -30,6 +31,7 @@ AIMS = {
     "penalty": (0.7, None),
     "jacobian": (0.7, None),
     "hessian": (0.7, None),
+    "per_sample": (1.0, None),
     "tutorial": (1.0, None),
     "stencil": (1.3, None),
     "decoding": (1.5, None),

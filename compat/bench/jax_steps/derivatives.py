@@ -7,7 +7,7 @@ import numpy as np
 def setup(variant, kind):
     draw = np.random.default_rng(0)
     normal = lambda *shape: jnp.asarray(draw.standard_normal(shape), jnp.float32)
-    return {"penalty": penalty, "jacobian": jacobian, "hessian": hessian}[kind](normal)
+    return {"penalty": penalty, "jacobian": jacobian, "hessian": hessian, "per_sample": per_sample}[kind](normal)
 
 
 def penalty(normal, batch=64, size=32, hidden=64):
@@ -65,3 +65,25 @@ def jacobian(normal, n=10):
 def hessian(normal, n=10):
     f = _network(normal, n)
     return _walk(jax.hessian(lambda x: jnp.square(f(x)).sum()), n)
+
+
+def per_sample(normal, batch=64, size=20, hidden=32, classes=5):
+    x, y = normal(batch, size), jnp.arange(batch) % classes
+    weights = [normal(m, n) * m ** -0.5 for m, n in ((size, hidden), (hidden, hidden), (hidden, classes))]
+
+    def loss(weights, x, y):
+        for w in weights[:-1]:
+            x = jnp.tanh(x @ w)
+        return -jax.nn.log_softmax(x @ weights[-1])[y]
+
+    @jax.jit
+    def update(weights):
+        gradients = jax.vmap(jax.grad(loss), (None, 0, 0))(weights, x, y)
+        cut = jnp.minimum(1, 1 / jnp.sqrt(sum([(g ** 2).sum((1, 2)) for g in gradients])))
+        return [w - 0.1 * jnp.einsum("n,nij->ij", cut, g) / batch for w, g in zip(weights, gradients)]
+
+    def step():
+        nonlocal weights
+        weights = update(weights)
+
+    return step, lambda: float(weights[0].sum())

@@ -1,11 +1,11 @@
-"""Derivatives of derivatives: a critic's gradient penalty, a Jacobian, a Hessian."""
+"""Derivatives of derivatives: a critic's gradient penalty, a Jacobian, a Hessian; and the gradient of each sample by vmap."""
 import torch
 import torch.nn.functional as F
 
 
 def setup(variant, kind):
     torch.manual_seed(0)
-    return {"penalty": penalty, "jacobian": jacobian, "hessian": hessian}[kind]()
+    return {"penalty": penalty, "jacobian": jacobian, "hessian": hessian, "per_sample": per_sample}[kind]()
 
 
 def penalty(batch=64, size=32, hidden=64):
@@ -64,3 +64,23 @@ def hessian(n=10):
         place = place / place.norm()
 
     return step, lambda: place.sum().item()
+
+
+def per_sample(batch=64, size=20, hidden=32, classes=5):
+    """Steps along the gradients of the samples, each of which is cut to length 1 before they are added up."""
+    x, y = torch.randn(batch, size), torch.randint(0, classes, (batch,))
+    weights = [torch.randn(m, n) * m ** -0.5 for m, n in ((size, hidden), (hidden, hidden), (hidden, classes))]
+
+    def loss(weights, x, y):
+        for w in weights[:-1]:
+            x = torch.tanh(x @ w)
+        return F.cross_entropy(x @ weights[-1], y)
+
+    def step():
+        nonlocal weights
+        gradients = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))(weights, x, y)
+        length = sum([g.flatten(1).square().sum(1) for g in gradients]).sqrt()
+        cut = (1 / length).clamp(max=1)
+        weights = [w - 0.1 * torch.einsum("n,nij->ij", cut, g) / batch for w, g in zip(weights, gradients)]
+
+    return step, lambda: weights[0].sum().item()

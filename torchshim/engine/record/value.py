@@ -40,7 +40,7 @@ class _Traced:
         return "traced"
 
 
-TRACED = _Traced()         # `extra` of a Value whose array is a tracer
+TRACED = _Traced()         # `extra` of a Value whose array is a tracer, or stands for a batch's (compile/batch.py)
 
 
 class NeedsNumbers(RuntimeError):
