@@ -1,6 +1,7 @@
 """The transforms that a function runs under, and the batches behind the examples of a vmap.
 
-Where examples are tracers, `jax.vmap` shows its batches to nobody but the batching rules of operators: an operator of one's own, whose rule looks, is the way in.
+Where examples are tracers, `jax.vmap` shows its batches to nobody but the batching rules of operators: an operator of one's own, whose
+rule looks, is the way in.
 """
 from __future__ import annotations
 
