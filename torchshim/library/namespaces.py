@@ -62,7 +62,8 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
 #: Kernels that neither a function nor a method stands for.
 _KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_copy": _to_copy, "_unsafe_view": lambda self,
             size: self.reshape(size),
-            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution, "index_put": _index_put("index_put"),
+            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution,
+            "index_put": _index_put("index_put"),
             "index_put_": _index_put("index_put_")}
 _KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
