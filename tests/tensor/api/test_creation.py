@@ -181,3 +181,23 @@ def test_nested_numbers_are_taken_as_they_are_nested():
     for data, error in (([[1, 2], [3]], ValueError), ([[1], 2], TypeError), ([[2 ** 63]], ValueError), ([1, "a"], TypeError)):
         with pytest.raises(error):
             torch.tensor(data)
+
+
+def test_sequences_of_other_classes_are_asked_for_their_first_element_before_they_are_gone_through():
+    class Numbers:
+        def __init__(self, given):
+            self.given = given
+
+        def __len__(self):
+            return len(self.given)
+
+        def __getitem__(self, k):
+            return self.given[k]
+
+    class Silent(Numbers):
+        def __getitem__(self, k):
+            raise TypeError
+    assert torch.tensor(Numbers([1.0, 2.0])).tolist() == [1, 2] and torch.tensor([Numbers([1]), Numbers([2])]).tolist() == [[1], [2]]
+    assert torch.tensor(Numbers([1, 2])).dtype == torch.tensor(range(2)).dtype == torch.int64
+    with pytest.raises(ValueError, match="could not determine the shape of object type 'Silent'"):
+        torch.tensor(Silent([1, 2]))

@@ -560,9 +560,10 @@ def _even(data):
 
 
 def _from_sequence(data, d):
-    if d is None and set(map(type, data)) == {int}:
+    known = data.__class__ in _NESTED          # other sequences are asked for their first element before they are gone through
+    if known and d is None and set(map(type, data)) == {int}:
         return _stored(data, P.int64)
-    found = _even(data)
+    found = _even(data) if known else None
     if found is not None:
         flat, shape, kinds = found
     else:
