@@ -13,6 +13,7 @@ from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation, elementwise
 from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_memory, check_size, delivered, destined, done, like_strides, named_size, sizes_of
+from ..tensor.api.host_data import c_type
 from ..tensor.api.out import refuse_drawn
 from ..tensor.api.parameters import type_name
 from ..tensor.api.reduction import as_int
@@ -240,7 +241,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     if P.kind_of(d) in (0, 3):
         raise NotImplementedError(f"\"randperm\" not implemented for '{P.c_name(d)}'")
     if P.kind_of(d) == 1 and n - 1 > np.iinfo(d).max:
-        raise RuntimeError(f"value cannot be converted to type {creation.c_type(d)} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {c_type(d)} without overflow")
     if d in _EXACT and n > 2 ** _EXACT[d] + 1:
         most = 2 ** 11 + 1 if d == P.float16 else f"2^{_EXACT[d]}+1"
         raise RuntimeError(f"n cannot be greater than {most} for {P.c_name(d)} type.")

@@ -7,7 +7,8 @@ import numpy as np
 
 from ...engine import borrowed, meta_of, value_of, warn
 from .bind import function
-from .creation import check_array, done, tensor
+from .creation import done, tensor
+from .host_data import check_array
 from .parameters import type_name
 from ...ops.promotion import bfloat16, c_name
 from ..core import settings

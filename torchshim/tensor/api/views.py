@@ -42,7 +42,7 @@ def ints(args, name, what="size"):
     spread = not (len(args) == 1 and isinstance(args[0], (list, tuple)))
     if not spread:
         args = args[0]
-    if _INTEGERS.issuperset(map(type, args)):
+    if INTEGERS.issuperset(map(type, args)):
         return tuple(args)
     out = []
     for k, a in enumerate(args):
@@ -100,7 +100,7 @@ def infer_size(shape, numel):
     return shape[:unknown] + (numel // known,) + shape[unknown + 1:]
 
 
-_INTEGERS = frozenset((int,))
+INTEGERS = frozenset((int,))
 _shapes = Memo(4096)       # {(meta, shape asked for): (shape, strides)}
 
 
@@ -127,7 +127,7 @@ def view(self, *shape, dtype=None, size=None):
         return view_dtype(self, dtype)
     if size is not None:
         shape = (size,)
-    if not shape or not _INTEGERS.issuperset(map(type, shape)) and any([isinstance(n, float) for n in shape]):
+    if not shape or not INTEGERS.issuperset(map(type, shape)) and any([isinstance(n, float) for n in shape]):
         raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape))
                         + "), but expected one of:\n * (torch.dtype dtype)\n" " * (tuple of ints size)\n")
     shape, strides = _shaped(self, ints(shape, "view"))
@@ -457,7 +457,7 @@ def unsqueeze(input, dim=None, *, axis=None):
 def expanded(t, shape):
     """A view of `t` repeated without memory; -1 keeps a size."""
     m, shape = meta(t), tuple(shape)
-    if _INTEGERS.issuperset(map(type, shape)):
+    if INTEGERS.issuperset(map(type, shape)):
         layout = _expansions.get((m, shape)) or _expansions.keep((m, shape), _expansion(t, m, shape))
     else:                                      # symbols are equal as they are asked
         layout = _expansion(t, m, shape)
